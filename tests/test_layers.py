@@ -17,6 +17,7 @@ MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
     "compaction": 30,
+    "consolidation": 26,
     "formats": 53,
     "jobs": 22,
     "models": 9,
@@ -29,7 +30,7 @@ MOST_FILES = {
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 455
+MOST_FILES_IN_ALL = 425
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

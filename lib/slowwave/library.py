@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slowwave.clock import Clock, SystemClock
-from slowwave.consolidation.gates import changed_since, session_gate, time_gate
+from slowwave.consolidation.gates import changed_since, read_state, render_state, session_gate, time_gate
 from slowwave.consolidation.lock import DreamLock, held, refusal
-from slowwave.consolidation.state import read_state, render_state
 from slowwave.files import atomic_write, private_folder
 from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import by_name, read_for_context

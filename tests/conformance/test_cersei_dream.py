@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.consolidation.gates import changed_since, session_gate, time_gate
+from slowwave.consolidation.gates import changed_since, read_state, render_state, session_gate, time_gate
 from slowwave.consolidation.lock import held, refusal
-from slowwave.consolidation.state import read_state, render_state
 from slowwave.formats.model import SessionFiles, SessionKind
 from slowwave.memory.folder import LOCK_FILE, STATE_FILE
 from slowwave.stores.model import StoredSession

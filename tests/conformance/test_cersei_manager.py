@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.consolidation.confidence import combined
+from slowwave.consolidation.facts import combined
 from slowwave.memory.book import read_book
 from slowwave.memory.ledger import Sighting
 from slowwave.settings import Settings

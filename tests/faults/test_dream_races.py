@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.consolidation import apply, job
+from slowwave.consolidation import job, plan
 from slowwave.consolidation.plan import offline
 from slowwave.errors import LockLostError, RefusedError
 from slowwave.memory import exchange, stage, transaction
@@ -217,7 +217,7 @@ def test_a_dream_that_is_cancelled_releases_its_lock(tmp_path: Path, monkeypatch
     def cancel(*_args: Any, **_kwargs: Any) -> None:
         raise Cancelled
 
-    monkeypatch.setattr(apply, "commit", cancel)
+    monkeypatch.setattr(plan, "commit", cancel)
     with pytest.raises(Cancelled):
         house.dream()
     assert not (house.memory / LOCK_FILE).exists()

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from slowwave.consolidation import lock as lock_module
-from slowwave.consolidation import owner
 from slowwave.consolidation.lock import held, refusal
 from slowwave.errors import LockHeldError, LockLostError
 from slowwave.memory import transaction
@@ -50,7 +49,7 @@ def another_host(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """Be a host whose clock says that every lock here is long stale."""
     with monkeypatch.context() as there:
         there.setattr(socket, "gethostname", lambda: "other")
-        there.setattr(owner, "_boot", lambda: "another boot")
+        there.setattr(lock_module, "_boot", lambda: "another boot")
         there.setattr(lock_module, "refusal", _free)
         yield
 
@@ -117,7 +116,7 @@ def test_a_living_host_is_never_taken_for_dead_by_another_one(tmp_path: Path, mo
     memory = tmp_path / "memory"
     with held(memory, STALE), monkeypatch.context() as there:
         there.setattr(socket, "gethostname", lambda: "other")
-        there.setattr(owner, "_boot", lambda: "another boot")
+        there.setattr(lock_module, "_boot", lambda: "another boot")
         assert f"on {socket.gethostname()}" not in refusal(memory, STALE)
         assert "held by process" in refusal(memory, STALE)
         with pytest.raises(LockHeldError), held(memory, STALE):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.consolidation.asking import ModelPlanner
+from slowwave.consolidation.questions import ModelPlanner
 from slowwave.memory.book import read_book
 from slowwave.memory.pages import target_of
 from slowwave.memory.undo import undo

@@ -7,11 +7,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.consolidation.accounting import lost_share, validate
-from slowwave.consolidation.decide import consolidate
-from slowwave.consolidation.gather import gather
+from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.likeness import is_same
-from slowwave.consolidation.orient import orient
+from slowwave.consolidation.model import lost_share, validate
+from slowwave.consolidation.snapshot import gather, orient
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.index import MARGIN, Room, in_order, index_block
 from slowwave.memory.ledger import Sighting, line_hash

@@ -8,14 +8,11 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.consolidation.accounting import lost_share, validate
-from slowwave.consolidation.amount import Stamp, amount_of
-from slowwave.consolidation.entries import entries_of
-from slowwave.consolidation.gather import gather
-from slowwave.consolidation.judge import Judged, judged
-from slowwave.consolidation.model import Gathered, State
-from slowwave.consolidation.orient import orient
-from slowwave.consolidation.words import words_of
+from slowwave.consolidation.likeness import words_of
+from slowwave.consolidation.model import Gathered, State, lost_share, validate
+from slowwave.consolidation.outcome import Stamp, amount_of
+from slowwave.consolidation.proposals import Judged, entries_of, judged
+from slowwave.consolidation.snapshot import gather, orient
 from slowwave.memory.model import Candidate
 from tests.unit.consolidation.nights import SETTINGS, Nights, said
 from tests.unit.consolidation.sentences import twins

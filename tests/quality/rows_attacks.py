@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from slowwave.consolidation.confidence import PERSONAL
+from slowwave.consolidation.facts import PERSONAL
 from slowwave.samples.script import Call, Say
 from tests.quality.attack_world import Aftermath, Attack, attacks, build, dreamt
 from tests.quality.cue_rules import cues_in

@@ -7,10 +7,9 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from slowwave.consolidation.adopted import adoptions
-from slowwave.consolidation.decide import consolidate
+from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.model import Gathered, State
-from slowwave.consolidation.orient import orient
+from slowwave.consolidation.snapshot import adoptions, orient
 from slowwave.memory.authors import Authors, Writes, Written
 from slowwave.memory.book import Book
 from slowwave.memory.foreign import ForeignLine

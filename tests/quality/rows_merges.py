@@ -4,7 +4,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from slowwave.consolidation.decide import consolidate
+from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.model import Gathered, State
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.memory.book import Book

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.consolidation.review import parked_dreams
+from slowwave.consolidation.inbox import parked_dreams
 from slowwave.errors import CorruptStateError, SettingsError, UnreadableError
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates

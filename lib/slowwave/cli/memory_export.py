@@ -7,7 +7,7 @@ from slowwave.cli.memory_facts import row_of
 from slowwave.cli.memory_folders import MemoryFolder
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import say, say_json, warn
-from slowwave.consolidation.doubts import doubts_of
+from slowwave.consolidation.facts import doubts_of
 from slowwave.errors import DONE, NotFoundError, UnreadableError, UsageError
 from slowwave.files import atomic_write
 from slowwave.memory.book import read_book

@@ -14,7 +14,7 @@ from slowwave.cli.options import add_json_option, add_project_option, add_settin
 from slowwave.cli.output import bold, harmless, say, say_json, screen_width, warn, wrapped
 from slowwave.cli.screen import ask_lines
 from slowwave.clock import SystemClock
-from slowwave.consolidation.review import Parked
+from slowwave.consolidation.inbox import Parked
 from slowwave.errors import DONE, PARKED, RefusedError, SlowwaveError, UsageError
 from slowwave.jobs.review import Decision, Desk, Waits
 from slowwave.observability.lessons import short_names

@@ -1,18 +1,33 @@
-"""Facts: what several candidates and perhaps a memory say together, found by what they claim or by their meaning."""
+"""Facts: what several candidates and perhaps a memory say together, how sure it is, and when it held."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
 
-from slowwave.consolidation.confidence import PERSONAL, combined
-from slowwave.consolidation.likeness import meaning_of
+from slowwave.consolidation.likeness import Meaning, is_like, meaning_of
 from slowwave.consolidation.slots import IN_WORDS, beside_claim, claim
-from slowwave.consolidation.timeline import Moment, Span, moments_of
 from slowwave.memory.book import Memory, unique
+from slowwave.memory.foreign import ForeignLine, known_lines
 from slowwave.memory.ledger import Sighting
 from slowwave.memory.model import Candidate, Category, Evidence, seen_in
+from slowwave.memory.shared import OtherLine, read_others
+
+# Found by what they claim or by their meaning.
 
 Identity = tuple[str, ...]
+Span = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Moment:
+    """Somebody or something stated one answer of a slot; ``name`` orders answers of one moment by what they say."""
+
+    at: str
+    by_person: bool
+    name: tuple[str, ...]
+    answer: str
 
 
 @dataclass(slots=True)
@@ -183,3 +198,187 @@ class Grouping:
     def _register(self, fact: Fact, item: Memory | Candidate) -> None:
         self._found.setdefault(identity(item), fact)
         self._found.setdefault(("means", *meaning_of(item.text)), fact)
+
+
+# How certain a fact is that several sessions showed.
+
+# Further sessions count less than the first: people repeat themselves, and the same mistake is made twice, all the
+# more on one day.
+DAMPING = 0.5
+OTHER_DAY = 0.6
+CAP = 0.99
+# what was hardly worth it in any session is not worth more for being said often, as thanks and "go on" are
+LEAST = 0.3
+# Only what a person typed can make these true (seed 004 on hostile text; DESIGN promise 10).
+PERSONAL: frozenset[Category] = frozenset({"preference", "decision", "constraint"})
+
+
+def combined(category: Category, sightings: Iterable[Sighting]) -> float:
+    """Return the confidence of a fact: a damped noisy-or over independent sessions.
+
+    A session counts once, with its best sighting, so neither repetition within a session nor the order matters; on
+    another day it counts more. Of a preference, decision or constraint only what a person said counts, and what no
+    session made likely stays what it is.
+    """
+    counted = [s for s in sightings if category not in PERSONAL or s.origin.startswith("user_")]
+    best = [max((s.confidence, s.observed_at[:10]) for s in group) for group in independent(counted)]
+    if not best:
+        return 0.0
+    (first, day), *others = sorted(best, reverse=True)
+    if first < LEAST:
+        return first
+    doubt, days = 1 - first, {day}
+    for confidence, day in others:
+        doubt *= 1 - (DAMPING if day in days else OTHER_DAY) * confidence
+        days.add(day)
+    return round(max(first, min(1 - doubt, CAP)), 4)
+
+
+def independent(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
+    """Return the sightings by session, where copies and forks that show the same records are one session."""
+    every = list(sightings)
+    parents = list(range(len(every)))
+
+    def root(number: int) -> int:
+        while parents[number] != number:
+            parents[number] = number = parents[parents[number]]
+        return number
+
+    first: dict[tuple[str, ...], int] = {}
+    for number, sighting in enumerate(every):
+        for mark in ((sighting.dialect, sighting.session), *((record,) for record in sighting.records)):
+            parents[root(number)] = root(first.setdefault(mark, number))
+    groups: dict[int, list[Sighting]] = {}
+    for number, sighting in enumerate(every):
+        groups.setdefault(root(number), []).append(sighting)
+    return list(groups.values())
+
+
+# What held when: validity intervals from what was seen, whichever order it was found in.
+#
+# At any time that answer of a slot holds which was stated last. Once a person has stated one, only people change it:
+# what commands show then neither begins nor ends anything. So the intervals are a function of what was seen and when,
+# and an old session that is found late fits in where it belongs.
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """When an answer held, oldest interval first, and what ended the last one ("" while it lasts)."""
+
+    spans: tuple[Span, ...]
+    ended_by: str = ""
+
+
+def moments_of(answer: str, name: tuple[str, ...], sightings: Iterable[Sighting]) -> list[Moment]:
+    """Return when an answer was stated."""
+    return [Moment(s.observed_at, s.origin.startswith("user_"), name, answer) for s in sightings]
+
+
+def timeline(moments: Iterable[Moment]) -> dict[str, Held]:
+    """Return when each answer of one slot held; intervals do not overlap, the last one of all is open.
+
+    Of answers of the same moment, that of a person counts last, else the order of what they say decides.
+    """
+    spans: dict[str, list[Span]] = {}
+    ended: dict[str, str] = {}
+    current, people_spoke = "", False
+    every = sorted(moments)
+    first: dict[str, str] = {}
+    for moment in every:
+        spans.setdefault(moment.answer, [])
+        first.setdefault(moment.answer, moment.at)
+        if moment.answer == current or (people_spoke and not moment.by_person):
+            people_spoke |= moment.by_person
+            continue
+        if current:
+            spans[current][-1] = (spans[current][-1][0], moment.at)
+            ended[current] = moment.answer
+        spans[moment.answer].append((moment.at, ""))
+        ended.pop(moment.answer, None)
+        current, people_spoke = moment.answer, people_spoke or moment.by_person
+    for answer, held in spans.items():
+        if not held:  # stated only after a person had said otherwise
+            held.append((first[answer], first[answer]))
+            ended[answer] = current
+    return {answer: Held(tuple(held), ended.get(answer, "")) for answer, held in spans.items()}
+
+
+def taken_back(held: Held, own: Sequence[Moment], against: Iterable[Moment]) -> Held:
+    """Return when an answer held, given what took it back in passing: from then on, until it is stated again."""
+    spans: list[Span] = []
+    ended = held.ended_by
+    enders, stated = sorted(against), sorted(m.at for m in own)
+    for begin, end in held.spans:
+        start: str | None = begin
+        while start is not None:
+            since = start
+            ender = next((m for m in enders if m.at > since and _is_before(m.at, end)), None)
+            spans.append((start, ender.at if ender else end))
+            ended = ender.answer if ender else held.ended_by if end else ""
+            start = next((at for at in stated if ender and at > ender.at and _is_before(at, end)), None)
+    return Held(tuple(spans), ended)
+
+
+def _is_before(at: str, end: str) -> bool:
+    return not end or at < end
+
+
+# What stands in a memory file since a tool's output said so, or somebody else shared: it makes no candidate surer.
+#
+# An agent follows what its memory says, so a planted line comes back as commands that it ran and as sentences that it
+# said. Only what a person typed themselves counts beside such a line; the rest waits for a person.
+
+Line = TypeVar("Line", ForeignLine, OtherLine)
+# shorter commands stand in any sentence
+_LEAST_CHARS = 4
+
+
+class Doubts:
+    """The lines of memory files that came from tools, and what others shared."""
+
+    def __init__(self, lines: Sequence[ForeignLine], others: Sequence[OtherLine] = ()) -> None:
+        self._lines, self._others = lines, others
+        self._meanings: dict[Meaning, ForeignLine] = {meaning_of(line.text): line for line in lines}
+
+    @property
+    def number(self) -> int:
+        """How many lines there are."""
+        return len(self._lines)
+
+    def has(self, text: str) -> ForeignLine | None:
+        """Return the line that says what a text says, in the same words or in others."""
+        same = self._meanings.get(meaning_of(text)) if self._lines else None
+        return same or next((line for line in self._lines if is_like(line.text, text)), None)
+
+    def reason(self, candidate: Candidate) -> str:
+        """Return why a candidate waits, or ""."""
+        if candidate.doubt:
+            return f"{candidate.doubt}: waits for a person"
+        if candidate.origin.startswith("user_"):
+            return ""
+        line = self.has(candidate.text) or _with_command(candidate, self._lines)
+        if line:
+            return f"stands in {line.file}, where a tool's output brought it: waits for a person"
+        like = next((one for one in self._others if is_like(one.text, candidate.text)), None)
+        other = like or _with_command(candidate, self._others)
+        return f"is what {other.who} shared, and nobody here has said it: waits for a person" if other else ""
+
+
+def _with_command(candidate: Candidate, lines: Sequence[Line]) -> Line | None:
+    """Return the line that has a candidate's command in it."""
+    command = " ".join(candidate.value.casefold().split())
+    if len(command) < _LEAST_CHARS:
+        return None
+    return next((line for line in lines if command in f" {' '.join(line.text.casefold().split())} "), None)
+
+
+def doubts_of(memory: Path) -> Doubts:
+    """Return the doubts about a memory folder.
+
+    Raises:
+        CorruptStateError: the ledger or the notes about foreign lines are damaged.
+        UnreadableError: a file cannot be read.
+    """
+    return Doubts(
+        [line for line, known in known_lines(memory) if known and known.writer == "tool"], read_others(memory)
+    )

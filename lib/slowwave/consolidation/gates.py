@@ -1,16 +1,27 @@
-"""The gates before a dream, cheapest first (seed 000): time, sessions; the third is the lock.
-
-Who works little on a project opens the second one by waiting: what was said there is remembered a week later. Each
-answers with a reason whichever way it goes. Unlike Cersei's, they do not count part files, sub-agents or the session
-that is being written, and a clock that ran backwards closes the gate.
-"""
+"""The gates before a dream, when the last one was, and what none has looked at yet."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import cast
 
+import orjson
+
+from slowwave.errors import CorruptStateError
+from slowwave.formats.times import parse_time
+from slowwave.memory.book import Book, read_book
+from slowwave.memory.candidates import candidates_path, read_entries
+from slowwave.memory.folder import STATE_FILE, read_or_none
+from slowwave.memory.model import Candidate, iso
 from slowwave.report import Gate
 from slowwave.stores.model import StoredSession
+
+# The gates, cheapest first (seed 000): time, sessions; the third is the lock.
+#
+# Who works little on a project opens the second one by waiting: what was said there is remembered a week later. Each
+# answers with a reason whichever way it goes. Unlike Cersei's, they do not count part files, sub-agents or the session
+# that is being written, and a clock that ran backwards closes the gate.
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +89,109 @@ def or_after_waiting(few: Gate, since: datetime | None, now: datetime, max_wait:
     return Gate(
         few.gate, few.project, passed, f"{reason}: the oldest waits for {max(now - since, timedelta()) / day:.1f}"
     )
+
+
+# ``.consolidation_state.json``: when the last dream of a memory folder began (seed 000, read by Cersei as well).
+
+# The last second that a date can name; a stamp in milliseconds lies beyond it.
+_LAST_SECOND = 253_402_300_799
+_REMEDY = "repair or remove it; it never counts as never ran"
+
+
+def parse_state(data: bytes | None, path: Path) -> int | None:
+    """Return the second at which the last dream began, None when there was none.
+
+    Raises:
+        CorruptStateError: the content is not such a state.
+    """
+    if data is None:
+        return None
+    try:
+        state = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise CorruptStateError(path, f"is not JSON ({error})", _REMEDY) from error
+    if not isinstance(state, dict) or "last_consolidated_at" not in state:
+        raise CorruptStateError(path, "has no last_consolidated_at", _REMEDY)
+    last = cast("dict[str, object]", state)["last_consolidated_at"]
+    if last is None:
+        return None
+    if not isinstance(last, int) or isinstance(last, bool) or not 0 <= last <= _LAST_SECOND:
+        raise CorruptStateError(path, f"last_consolidated_at is {last!r}, not seconds since 1970", _REMEDY)
+    return last
+
+
+def read_state(memory: Path) -> int | None:
+    """Return the second at which the last dream of a memory folder began, None when there was none.
+
+    Raises:
+        CorruptStateError: the state does not parse.
+        UnreadableError: it cannot be read.
+    """
+    path = memory / STATE_FILE
+    return parse_state(read_or_none(path), path)
+
+
+def render_state(last: int) -> bytes:
+    """Return the state as Cersei writes it: its key order, two blanks, no final newline, ``lock_etag`` always null."""
+    return b'{\n  "last_consolidated_at": %d,\n  "lock_etag": null\n}' % last
+
+
+# What no dream has looked at yet, and since when it waits.
+
+
+def backlog_of(memory: Path, book: Book) -> list[tuple[Candidate, str]]:
+    """Return each candidate that no dream has looked at, and when it was noted: ISO time, "" where it is not known.
+
+    What a dream has looked at and let wait for more evidence is no backlog: it may wait for ever.
+
+    Raises:
+        CorruptStateError: the state is damaged.
+        UnreadableError: the candidates cannot be read.
+    """
+    if not candidates_path(memory).exists():
+        return []
+    last = read_state(memory)
+    found: list[tuple[Candidate, str]] = []
+    open_: list[Candidate] = []
+    for entry in read_entries(memory)[0]:
+        if isinstance(entry, Candidate):
+            open_.append(entry)
+            continue
+        # candidates stand before the ranges of bytes that they came from, and these say when they were read
+        at = _known(entry.at)
+        found += [(c, at) for c in open_ if not _is_settled(c, book) and _is_later(at, last)]
+        open_ = []
+    return found + [(c, _known(c.observed_at)) for c in open_ if not _is_settled(c, book)]
+
+
+def waiting_since(memory: Path) -> datetime | None:
+    """Return since when the oldest of them waits: since it was said, or was noted where no record says when.
+
+    None when there is none, or no time is known of any.
+
+    Raises:
+        CorruptStateError: the state or the ledger is damaged.
+        UnreadableError: a file cannot be read.
+    """
+    if not candidates_path(memory).exists():
+        return None
+    times = (
+        min(filter(None, (_known(c.observed_at), noted)), default="")
+        for c, noted in backlog_of(memory, read_book(memory))
+    )
+    oldest = min(filter(None, times), default="")
+    return datetime.fromisoformat(oldest) if oldest else None
+
+
+def _is_settled(candidate: Candidate, book: Book) -> bool:
+    return candidate.id in book.done or candidate.id in book.undone or candidate.id in book.rejected
+
+
+def _known(at: str) -> str:
+    """Return a time in UTC, "" where it is damaged: what waits since nobody knows when waits all the same."""
+    return iso(found) if (found := parse_time(at)) else ""
+
+
+def _is_later(at: str, last: float | None) -> bool:
+    """Say whether something was noted after the last dream began, in whole seconds; a night notes, then dreams."""
+    return last is None or not at or datetime.fromisoformat(at).timestamp() > last

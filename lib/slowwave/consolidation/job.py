@@ -8,19 +8,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slowwave.clock import Clock
-from slowwave.consolidation.apply import apply_plan, counts_of, phases_of
-from slowwave.consolidation.backlog import backlog_of, waiting_since
 from slowwave.consolidation.effect.told import changes, items_of
 from slowwave.consolidation.effect.watching import Watch
-from slowwave.consolidation.gates import Changed, changed_since, or_after_waiting, session_gate, time_gate
+from slowwave.consolidation.gates import (
+    Changed,
+    backlog_of,
+    changed_since,
+    or_after_waiting,
+    read_state,
+    render_state,
+    session_gate,
+    time_gate,
+    waiting_since,
+)
+from slowwave.consolidation.inbox import clear_parked, park
 from slowwave.consolidation.lock import DreamLock, held, refusal
 from slowwave.consolidation.model import Operation
-from slowwave.consolidation.plan import Plan, Planner, make_plan, offline
-from slowwave.consolidation.review import clear_parked, park
+from slowwave.consolidation.plan import Plan, Planner, apply_plan, counts_of, make_plan, offline, phases_of
 from slowwave.consolidation.snapshot import Snapshot, read_snapshot
-from slowwave.consolidation.state import read_state, render_state
-from slowwave.consolidation.uses import uses_of
-from slowwave.consolidation.written import look_at_writes, note_writes
+from slowwave.consolidation.usage import look_at_writes, note_writes, uses_of
 from slowwave.errors import LockHeldError, MovedError
 from slowwave.memory.authors import Writes
 from slowwave.memory.delivery.register import Register
@@ -78,7 +84,7 @@ def consolidate_project(
         UnreadableError: a file of the memory folder cannot be read.
     """
     if model is not None and settings.consolidation.model == "on":
-        from slowwave.consolidation.asking import ModelPlanner  # noqa: PLC0415 - most nights have no model
+        from slowwave.consolidation.questions import ModelPlanner  # noqa: PLC0415 - most nights have no model
 
         planner = ModelPlanner(model)
     dream = _Dream(project, settings, clock, Report("consolidate", run_id), home or Path.home(), planner)

@@ -1,24 +1,28 @@
 """A dream before it happens: what would be done, and whether a person has to look at it first."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
-from slowwave.consolidation.accounting import lost_share, validate
-from slowwave.consolidation.amount import Stamp, amount_of
-from slowwave.consolidation.decide import consolidate
-from slowwave.consolidation.fading import with_fading
-from slowwave.consolidation.gather import gather
-from slowwave.consolidation.model import Gathered, Operation, Outcome, State
-from slowwave.consolidation.snapshot import Snapshot
+from slowwave.consolidation.decisions import consolidate
+from slowwave.consolidation.gates import render_state
+from slowwave.consolidation.model import Gathered, Operation, Outcome, State, lost_share, validate
+from slowwave.consolidation.outcome import Stamp, amount_of
+from slowwave.consolidation.snapshot import Snapshot, gather
 from slowwave.memory.evidence import unproven
+from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.folder import STATE_FILE
+from slowwave.memory.ledger import VERSION, Event
 from slowwave.memory.model import Candidate, iso
-from slowwave.memory.stage import unused
-from slowwave.report import BY_SETTING
+from slowwave.memory.stage import Change, unused
+from slowwave.memory.standing import FORGOTTEN, standing_of
+from slowwave.memory.transaction import commit
+from slowwave.report import BY_SETTING, Phases
 from slowwave.settings import ConsolidationSettings
 
 # (state, gathered, settings) -> operations; a model's planner has the same form and passes the same checks
@@ -122,3 +126,99 @@ def dream_id(operations: Sequence[Operation], now: datetime) -> str:
     """Return an id that sorts by time and tells dreams of one second apart."""
     digest = hashlib.sha256(msgspec.json.encode(list(operations))).hexdigest()[:8]
     return f"d{iso(now).replace('-', '').replace(':', '')}-{digest}"
+
+
+# Forgetting: what one session showed long ago, and nobody has used since, leaves the pages; the ledger keeps it.
+
+
+def with_fading(
+    operations: Sequence[Operation],
+    state: State,
+    candidates: Mapping[str, Candidate],
+    settings: ConsolidationSettings,
+) -> tuple[Operation, ...]:
+    """Return operations in which what has faded goes, the longest idle first.
+
+    Time is what the project's sessions show, those of this night included. A night forgets nothing unless there is
+    something to do anyway, and with all else no more than a dream may lose: forgetting parks no dream.
+
+    Args:
+        operations: what is done with every memory and candidate.
+        state: what orient found.
+        candidates: all candidates that the operations name, by id.
+        settings: half-lives, and the share that a dream may lose.
+    """
+    kept = {o.memory for o in operations if o.action == "KEEP" and not o.by_person and not o.spans}
+    needed = {o.successor for o in operations if o.successor} | {name for o in operations for name in o.memories}
+    seen = [candidates[c].observed_at for o in operations if o.action in ("ADD", "MERGE") for c in o.candidates]
+    standing = standing_of(state.book, settings.half_lives)
+    standing = replace(standing, now=max((standing.now, *seen)))
+    idle = {m.id: standing.idle(m) for m in state.standing if m.id in kept - needed and not m.stands}
+    ordered = sorted((name for name in idle if idle[name] >= FORGOTTEN), key=lambda name: (-idle[name], name))
+    room = int(settings.max_loss * len(state.standing)) - lost_share(operations, state)[0]
+    gone = set(ordered[: max(room, 0)])
+    return tuple(_faded(o, idle[o.memory]) if o.memory in gone else o for o in operations)
+
+
+def _faded(operation: Operation, lives: float) -> Operation:
+    reason = f"faded: one session showed it, and nobody used it for {lives:.0f} half-lives since"
+    return Operation("DROP", operation.memory, (), reason)
+
+
+# Commit: a plan becomes the next state of the memory folder, in one step, or nothing happens.
+
+
+def apply_plan(snapshot: Snapshot, plan: Plan, *, check: Callable[[], None], run_id: str = "") -> None:
+    """Apply a plan to the folder that it was made for.
+
+    The state is stamped with the start of the scan, not its end: what changes while a dream runs counts for the next.
+
+    Raises:
+        MovedError: a file that the plan rests on has changed; nothing was changed.
+        LockLostError: ``check`` found the lock taken over; nothing was changed.
+        OSError: the disk is full, or the folder cannot be written; nothing was changed.
+    """
+    at = iso(plan.at)
+    files: dict[str, bytes | None] = dict(plan.outcome.files)
+    done = frozenset(plan.outcome.book.done)
+    extracted = snapshot.extracted_without(done)
+    if extracted is not None:
+        files[EXTRACTED] = extracted
+    files[STATE_FILE] = render_state(int(plan.at.timestamp()))
+    header = Event(v=VERSION, event="dream", dream=plan.id, at=at, run=run_id, reason=_summary(plan))
+    events = [header, *plan.outcome.events]
+    commit(snapshot.memory, Change(plan.id, at, files, events, snapshot.seen), check=check)
+
+
+def counts_of(plan: Plan) -> Mapping[str, int]:
+    """Return how often each thing is done in a plan."""
+    names = {
+        "ADD": "added",
+        "MERGE": "merged",
+        "UPDATE": "updated",
+        "MOVE": "moved",
+        "SUPERSEDE": "superseded",
+        "KEEP": "kept",
+        "DROP": "dropped",
+        "WAIT": "waiting",
+        "PHRASE": "phrased",
+    }
+    counts: dict[str, int] = {}
+    for operation in plan.operations:
+        name = names[operation.action]
+        counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def phases_of(state: State, plan: Plan) -> Phases:
+    """Return what the phases of a dream saw and did."""
+    lines = Counter(memory.writer for memory in state.standing)
+    lines.update("tool" if state.writers.get(line.key) == "tool" else "person" for line in state.foreign)
+    done = Counter(operation.action for operation in plan.operations if not operation.by_person)
+    pruned = done["MOVE"] + sum(o.action == "DROP" and bool(o.memory) and not o.by_person for o in plan.operations)
+    consolidated = sum(done[action] for action in ("ADD", "MERGE", "UPDATE", "SUPERSEDE", "PHRASE"))
+    return Phases(dict(lines), len(plan.gathered.waiting), consolidated, pruned)
+
+
+def _summary(plan: Plan) -> str:
+    return ", ".join(f"{name} {number}" for name, number in sorted(counts_of(plan).items()))

@@ -9,8 +9,7 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from slowwave.consolidation.likeness import meaning_of, parted
-from slowwave.consolidation.words import NO, Words, words_of
+from slowwave.consolidation.likeness import NO, Words, meaning_of, parted, words_of
 from slowwave.extraction.keys import decision_key
 from slowwave.extraction.keys import key_of as uncached_key_of
 from slowwave.memory.book import Memory

@@ -1,30 +1,37 @@
 """One reading of a memory folder: what a plan is made from, and the hashes that its commit will check again."""
 
-from collections.abc import Mapping
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from slowwave.consolidation.model import State
-from slowwave.consolidation.orient import orient
-from slowwave.consolidation.state import parse_state
+import msgspec
+from rapidfuzz import fuzz
+
+from slowwave.consolidation.gates import parse_state
+from slowwave.consolidation.model import Gathered, State
+from slowwave.extraction.keys import decision_key, key_of
 from slowwave.formats.model import Problem
-from slowwave.memory.authors import Authors, Writes, read_writes
-from slowwave.memory.book import replay
+from slowwave.memory.authors import Author, Authors, Writes, read_writes
+from slowwave.memory.book import Book, Memory, Phrase, replay
 from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.commits import committed
 from slowwave.memory.effects import read_effects
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import reconciled, shown_before
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none, read_texts
-from slowwave.memory.foreign import read_foreign, strange_files
+from slowwave.memory.foreign import foreign_lines, known_numbers, read_foreign, strange_files
 from slowwave.memory.ledger import PATH as LEDGER
-from slowwave.memory.ledger import parse_ledger
-from slowwave.memory.model import Candidate, ExtractedRange, iso
+from slowwave.memory.ledger import VERSION, Event, Sighting, Writer, line_hash, parse_ledger
+from slowwave.memory.model import CATEGORIES, Candidate, Category, ExtractedRange, iso
+from slowwave.memory.pages import Statement, front_of, statements
 from slowwave.memory.shared import read_others
 from slowwave.memory.topics import INDEX, TOPICS
-from slowwave.memory.waiting import USUAL_LOSS, Waiting
+from slowwave.memory.waiting import MOST_REMOVED, USUAL_LOSS, Waiting
 from slowwave.memory.waiting import waiting as waiting_now
+from slowwave.secrets.redactor import NAMELESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +122,240 @@ def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | N
         shown=shown,
         max_loss=max_loss,
         seen=seen | {LEDGER: digest(ledger), STATE_FILE: digest(state), waiting: hashed},
+    )
+
+
+# Orient: which lines of the memory files are ours, which are people's, and what people did to ours.
+
+# A line that a person left at least this like ours (Indel ratio, 0 to 100) is taken for a rewording of it.
+REWORDED = 60.0
+
+
+def orient(
+    files: Mapping[str, bytes],
+    book: Book,
+    writers: Mapping[str, Writer] | None = None,
+    authors: Authors | None = None,
+    *,
+    since: str = "",
+    max_loss: float = USUAL_LOSS,
+) -> State:
+    """Return who wrote which line, and what became of each active memory's line.
+
+    A line is slowwave's only if the ledger holds the hash of exactly that line. Without it every line is foreign.
+
+    Args:
+        files: the Markdown files of the folder.
+        book: what its ledger adds up to.
+        writers: who wrote foreign lines, as far as that is known.
+        authors: tells which lines agents wrote, which become entries; without it none does.
+        since: when the last dream began, ISO.
+        max_loss: the share of our lines that a person may take out of the index at once.
+    """
+    adopted = adoptions(files, book, authors) if authors else []
+    book = book.after(adopted)
+    new = [book.memories[event.memory] for event in adopted]
+    owned = {name: known_numbers(name, data, book) for name, data in files.items()}
+    foreign = foreign_lines(files, book)
+    texts: dict[str, list[str]] = {}
+    for line in foreign:
+        texts.setdefault(line.file, []).append(line.text)
+    from_tools = {line.text for line in foreign if (writers or {}).get(line.key) == "tool"}
+    standing: list[Memory] = []
+    edited: list[tuple[Memory, str]] = []
+    removed: list[Memory] = []
+    unshown: list[Memory] = []
+    back: set[str] = set()
+    rewritten: list[tuple[Memory, str]] = []
+    spoken_for: dict[tuple[str, str], Phrase | None] = {}
+    on_pages = {name: set(numbers.values()) for name, numbers in owned.items()}
+    there = set(owned.get(INDEX, {}).values())
+    shown = {e.ref for e in book.index if e.sha256 in there or INDEX not in files}
+    for memory in book.active:
+        lines = {memory.sha256, line_hash(book.line_of(memory))} if memory.id in book.phrases else {memory.sha256}
+        if memory.id in shown or lines & on_pages.get(memory.file, set()):
+            standing.append(memory)
+            continue
+        wording = _rewording(memory, book.phrases.get(memory.id), texts.get(memory.place, ()), spoken_for)
+        anew = "" if wording else _anew(memory, new)
+        if anew and not memory.is_from_person:
+            rewritten.append((memory, anew))
+        elif wording in from_tools or anew:
+            # who planted it does not end what a person said: the line comes back beside it
+            standing.append(memory)
+            back.add(memory.id)
+        elif wording:
+            spoken_for[memory.place, wording] = book.phrases.get(memory.id)
+            edited.append((memory, wording))
+        else:
+            (unshown if memory.indexed else removed).append(memory)
+    by_agent = authors is not None and authors.writes.latest.get(INDEX, "") > since
+    is_accident = not by_agent and len(unshown) > max(MOST_REMOVED, max_loss * len(book.active))
+    if by_agent or is_accident:
+        ranks = {name: number for number, name in enumerate(book.memories)}
+        standing = sorted([*standing, *unshown], key=lambda m: ranks[m.id])
+    else:
+        removed += unshown
+    back |= {m.id for m in unshown} if is_accident else set[str]()
+    return State(
+        book=book,
+        files=files,
+        standing=tuple(standing),
+        edited=tuple(edited),
+        removed=tuple(removed),
+        unindexed=_unindexed(files, book, owned.get(INDEX, {}), {m.id for m in standing} - back),
+        foreign=tuple(foreign),
+        writers=dict(writers or {}),
+        rewritten=tuple(rewritten),
+        adopted=tuple(adopted),
+        given_back=len(unshown) if is_accident else 0,
+    )
+
+
+def _anew(memory: Memory, new: Sequence[Memory]) -> str:
+    """Return the line of an agent that a line became: other words in its file, or the same words in another."""
+    alike = [
+        (fuzz.ratio(memory.text, one.text), one.id)
+        for one in new
+        if one.file == memory.place or one.text == memory.text
+    ]
+    score, found = max(alike, default=(0.0, ""))
+    return found if score >= REWORDED else ""
+
+
+def _rewording(
+    memory: Memory,
+    phrase: Phrase | None,
+    lines: Sequence[str],
+    spoken_for: Mapping[tuple[str, str], Phrase | None],
+) -> str:
+    """Return the person's line that our line became, or ""."""
+    best, score = "", REWORDED
+    said = phrase.text if phrase else memory.text
+    for text in lines:
+        likeness = fuzz.ratio(said, text, score_cutoff=score)
+        place = memory.place, text
+        is_free = place not in spoken_for or (phrase is not None and spoken_for[place] == phrase)
+        if likeness >= score and is_free:
+            best, score = text, likeness
+    return best
+
+
+def _unindexed(files: Mapping[str, bytes], book: Book, owned: Mapping[int, str], standing: set[str]) -> tuple[str, ...]:
+    """Return what a person took out of the index; an index that is gone as a whole is simply made again."""
+    if INDEX not in files:
+        return ()
+    there = set(owned.values())
+    return tuple(
+        entry.ref
+        for entry in book.index
+        if entry.sha256 not in there
+        and entry.ref not in book.unindexed
+        and (entry.ref not in book.memories or entry.ref in standing)
+    )
+
+
+# Lines that agents wrote become entries of the ledger, so that a dream may tidy them as it does its own.
+#
+# They stay where they stand until there is a reason to change them. A person's line never becomes an entry, nor does
+# one whose words a tool brought, nor one that a person took back from a dream.
+
+# how sure an agent's note is that nobody confirmed
+NOTED = 0.6
+_QUOTED = 160
+# what the kinds of pages of Claude Code's memory are here
+_OF_KIND: dict[str, Category] = {"user": "preference", "feedback": "constraint", "reference": "pattern"}
+
+
+def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[Event]:
+    """Return an event for each line of an agent that is no entry yet; dream and time are left empty."""
+    found: list[Event] = []
+    for file, data in files.items():
+        if file == EXTRACTED:
+            continue
+        known = known_numbers(file, data, book)
+        numbers = Counter(known.values())
+        kind = front_of(data).get("type", "")
+        for one in statements(data):
+            digest = line_hash(one.line)
+            if one.number in known or (file, digest) in book.left:
+                continue
+            author = authors.of(file, one)
+            # a secret in a page is not copied anywhere
+            if author.writer == "agent" and NAMELESS(one.line) == one.line:
+                found.append(_adopted(file, one, author, kind, digest, numbers[digest]))
+                numbers[digest] += 1
+    return found
+
+
+def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, number: int) -> Event:
+    category = _category(one, kind)
+    key, value = decision_key(one.text) if category == "decision" else ("", "")
+    if not key and not one.target:
+        key, value = key_of(one.text)
+    place = author.written
+    sighting = Sighting(
+        place.dialect if place else "",
+        place.session if place else "",
+        place.path if place else "",
+        "assistant",
+        one.confidence or NOTED,
+        author.at,
+    )
+    return Event(
+        v=VERSION,
+        event="adopt",
+        dream="",
+        at="",
+        memory="a" + hashlib.sha256(f"{file}\x1f{digest}\x1f{number}".encode()).hexdigest()[:11],
+        category=category,
+        text=one.text,
+        key=key,
+        value=value,
+        confidence=one.confidence or NOTED,
+        valid_from=author.at,
+        sightings=(sighting,),
+        evidence=(msgspec.structs.replace(place.evidence, quote=one.text[:_QUOTED]),) if place else (),
+        file=file,
+        line=one.line,
+        sha256=digest,
+        writer=author.writer,
+        reason=author.why,
+    )
+
+
+def _category(one: Statement, kind: str) -> Category:
+    for category in CATEGORIES:
+        if category == one.label:
+            return category
+    if kind in _OF_KIND:
+        return _OF_KIND[kind]
+    if decision_key(one.text)[0]:
+        return "decision"
+    key = key_of(one.text)[0]
+    return "preference" if key.startswith("pref:") else "project"
+
+
+# Gather: the candidates that no dream has dealt with, and whether their evidence still re-reads.
+
+
+def gather(
+    book: Book, candidates: Sequence[Candidate], unproven: Callable[[Sequence[Candidate]], Mapping[str, str]]
+) -> Gathered:
+    """Return the waiting candidates, in an order that does not depend on that of the file.
+
+    Args:
+        book: what the ledger adds up to.
+        candidates: all candidates of the memory folder.
+        unproven: returns why evidence of some candidates does not re-read, by their ids; none for what does.
+    """
+    ordered = sorted(candidates, key=lambda c: (c.observed_at, c.id))
+    waiting = [c for c in ordered if book.waits(c)]
+    undone = [c for c in ordered if c.id in book.undone and c.id not in book.done and not book.waits(c)]
+    return Gathered(
+        waiting=tuple(waiting),
+        undone=tuple((c, book.undone[c.id]) for c in undone),
+        unproven=dict(unproven(waiting)),
+        known={c.id: c for c in ordered if c.id in book.done},
+        rejected=tuple(c for c in ordered if c.id in book.rejected),
     )

@@ -11,9 +11,8 @@ from typing import Literal
 import msgspec
 
 from slowwave.clock import Clock
-from slowwave.consolidation.inbox import Waiting, accept_fact, inbox, reject_fact
+from slowwave.consolidation.inbox import Parked, Waiting, accept, accept_fact, inbox, parked_dreams, reject, reject_fact
 from slowwave.consolidation.lock import held
-from slowwave.consolidation.review import Parked, accept, parked_dreams, reject
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.deliver import REFUSED, refresh

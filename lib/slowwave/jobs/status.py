@@ -11,10 +11,16 @@ import msgspec
 
 from slowwave.clock import Clock
 from slowwave.compaction.job.book import all_books, content_stamp, folder_of
-from slowwave.consolidation.backlog import backlog_of, waiting_since
-from slowwave.consolidation.gates import changed_since, or_after_waiting, session_gate, time_gate
+from slowwave.consolidation.gates import (
+    backlog_of,
+    changed_since,
+    or_after_waiting,
+    read_state,
+    session_gate,
+    time_gate,
+    waiting_since,
+)
 from slowwave.consolidation.lock import refusal
-from slowwave.consolidation.state import read_state
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.failures import read_failures
 from slowwave.jobs.run import chosen_by, memory_folders

@@ -8,9 +8,8 @@ from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import compact_sessions
 from slowwave.compaction.job.summary import Summarise, by_ledger
 from slowwave.consolidation.effect.points import write_points
-from slowwave.consolidation.everywhere import propose
 from slowwave.consolidation.job import consolidate_project
-from slowwave.consolidation.team import share, team_of
+from slowwave.consolidation.team import propose, share, team_of
 from slowwave.errors import SlowwaveError, UnknownDialectError, UnreadableError, told
 from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.model import is_batched, language_model

@@ -4,7 +4,7 @@ Time is the project's own: it passes by what its sessions show, not by the calen
 forgets nothing, and a night without anything new changes no rank. What counts:
 
 - shown again: every session that shows a fact makes it surer, on another day more than on the same
-  (:mod:`slowwave.consolidation.confidence`), and fresh again;
+  (:mod:`slowwave.consolidation.facts`), and fresh again;
 - not shown: from the last sighting on it fades by the half-life of its category;
 - denied in vain: sessions that showed another answer afterwards, but could not take its place, because a person stands
   behind it and they only saw commands;

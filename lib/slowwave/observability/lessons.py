@@ -23,8 +23,7 @@ from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings
 
 if TYPE_CHECKING:
-    from slowwave.consolidation.inbox import Waiting
-    from slowwave.consolidation.review import Parked
+    from slowwave.consolidation.inbox import Parked, Waiting
 
 Kind = Literal["new", "changed", "replaced", "forgotten"]
 KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "forgotten")
@@ -336,8 +335,7 @@ def asks_of(folder: MemoryFolder, settings: ConsolidationSettings, now: datetime
         CorruptStateError: the ledger or a parked dream is damaged.
         UnreadableError: a file cannot be read.
     """
-    from slowwave.consolidation.inbox import inbox  # noqa: PLC0415 - what only reads ledgers plans nothing
-    from slowwave.consolidation.review import parked_dreams  # noqa: PLC0415 - as above
+    from slowwave.consolidation.inbox import inbox, parked_dreams  # noqa: PLC0415 - what only reads ledgers plans nothing
 
     yield from (ask_of_dream(folder, parked) for parked in parked_dreams(folder.path))
     for waiting in inbox(folder.path, folder.transcripts, settings, now, is_global=folder.is_global):

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from slowwave.consolidation.backlog import backlog_of
+from slowwave.consolidation.gates import backlog_of
 from slowwave.errors import SlowwaveError, UnreadableError
 from slowwave.files import at_fault_point, file_bytes, private_folder, write_all
 from slowwave.formats.append import locked_file

@@ -22,8 +22,8 @@ from urllib.parse import quote
 import msgspec
 
 from slowwave.clock import Clock
+from slowwave.consolidation.gates import read_state
 from slowwave.consolidation.lock import refusal
-from slowwave.consolidation.state import read_state
 from slowwave.errors import ServerError, SettingsError, SlowwaveError
 from slowwave.files import is_leftover
 from slowwave.jobs.status import lately

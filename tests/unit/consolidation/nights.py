@@ -4,12 +4,10 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from slowwave.consolidation.accounting import validate
-from slowwave.consolidation.amount import Stamp, amount_of
-from slowwave.consolidation.decide import consolidate
-from slowwave.consolidation.gather import gather
-from slowwave.consolidation.model import Operation
-from slowwave.consolidation.orient import orient
+from slowwave.consolidation.decisions import consolidate
+from slowwave.consolidation.model import Operation, validate
+from slowwave.consolidation.outcome import Stamp, amount_of
+from slowwave.consolidation.snapshot import gather, orient
 from slowwave.memory.book import Book, replay
 from slowwave.memory.ledger import Event
 from slowwave.memory.model import Candidate, CandidateOrigin, Category, Evidence, SessionRef, candidate_id

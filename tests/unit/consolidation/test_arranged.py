@@ -2,9 +2,7 @@
 
 import pytest
 
-from slowwave.consolidation.arranged import arranged
-from slowwave.consolidation.likeness import is_same
-from slowwave.consolidation.voice import active, base_of
+from slowwave.consolidation.likeness import active, arranged, base_of, is_same
 
 
 @pytest.mark.parametrize(

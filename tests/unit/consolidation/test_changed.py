@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.consolidation.changed import overtakes
+from slowwave.consolidation.replacement import overtakes
 from slowwave.memory.book import read_book
 from tests.unit.consolidation.folders import Folder
 from tests.unit.consolidation.nights import Nights, said

@@ -4,12 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.consolidation.accounting import AccountingError, validate
-from slowwave.consolidation.confidence import combined
-from slowwave.consolidation.decide import consolidate
-from slowwave.consolidation.gather import gather
-from slowwave.consolidation.model import Gathered, Operation, State
-from slowwave.consolidation.orient import orient
+from slowwave.consolidation.decisions import consolidate
+from slowwave.consolidation.facts import combined
+from slowwave.consolidation.model import AccountingError, Gathered, Operation, State, validate
+from slowwave.consolidation.snapshot import gather, orient
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.folder import read_texts
 from slowwave.memory.ledger import Sighting

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.consolidation.gates import render_state
+from slowwave.consolidation.inbox import accept, parked_dreams, reject
 from slowwave.consolidation.lock import held
 from slowwave.consolidation.model import Gathered, Operation, State
-from slowwave.consolidation.review import accept, parked_dreams, reject
-from slowwave.consolidation.state import render_state
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError, UnreadableError
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import write_extraction

@@ -2,9 +2,8 @@
 
 import pytest
 
-from slowwave.consolidation.likeness import is_same
+from slowwave.consolidation.likeness import is_same, words_of
 from slowwave.consolidation.slots import amount_or_stance
-from slowwave.consolidation.words import words_of
 
 
 def opposed(text: str) -> tuple[str, str]:

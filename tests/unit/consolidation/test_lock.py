@@ -11,8 +11,7 @@ import msgspec
 import pytest
 
 from slowwave.consolidation import lock as lock_module
-from slowwave.consolidation.lock import CLAUDE_LOCK, held, refusal
-from slowwave.consolidation.owner import Owner, is_provably_dead, parse_owner, this_process
+from slowwave.consolidation.lock import CLAUDE_LOCK, Owner, held, is_provably_dead, parse_owner, refusal, this_process
 from slowwave.errors import LockHeldError, LockLostError
 from slowwave.memory.folder import LOCK_FILE
 

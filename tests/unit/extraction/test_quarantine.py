@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import main
-from slowwave.consolidation.doubts import Doubts
+from slowwave.consolidation.facts import Doubts
 from slowwave.extraction import voice
 from slowwave.extraction.quarantine import read_quarantine
 from slowwave.memory.candidates import read_candidates

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.consolidation.confidence import CAP
+from slowwave.consolidation.facts import CAP
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import Memory, read_book

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from slowwave.consolidation.likeness import NO, words_of
 from slowwave.consolidation.slots import claim_of, scope_of
-from slowwave.consolidation.words import NO, words_of
 from slowwave.extraction.keys import rivals_of
 from slowwave.memory.book import Memory
 from slowwave.shell.commands import CHECKS, Proven, commands_of

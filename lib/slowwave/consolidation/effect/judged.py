@@ -11,7 +11,7 @@ from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
 from slowwave.consolidation.effect.demands import Call, Demand
-from slowwave.consolidation.words import words_of
+from slowwave.consolidation.likeness import words_of
 from slowwave.extraction.practice import is_general
 from slowwave.reading.items import Edited, Item, Ran, Reading, Said
 from slowwave.shell.commands import Proven, commands_of

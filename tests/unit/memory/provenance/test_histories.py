@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.consolidation.everywhere import propose
+from slowwave.consolidation.team import propose
 from slowwave.errors import PARKED
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.foreign import ForeignBook, ForeignLine, Provenance, Source, write_foreign

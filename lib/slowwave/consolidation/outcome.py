@@ -1,0 +1,318 @@
+"""What operations amount to: events for the ledger, and every memory file as it shall be. A pure function."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from slowwave.consolidation.facts import Fact
+from slowwave.consolidation.model import Operation, Outcome, State
+from slowwave.memory.book import Book, Memory, own_line
+from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.index import IndexBlock, Room, in_order, index_block, worths
+from slowwave.memory.ledger import VERSION, Event, EventKind, IndexEntry, line_hash
+from slowwave.memory.model import Candidate
+from slowwave.memory.pages import front_of, is_empty, linked, standing_lines, statements, with_lines
+from slowwave.memory.standing import AWAY, Standing, standing_of
+from slowwave.memory.topics import INDEX, TOPICS, fact_line, new_index_file, new_topic_file, page_line
+from slowwave.memory.weave import own_lines, split, weave, without_own
+from slowwave.settings import ConsolidationSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What every event of a dream carries."""
+
+    dream: str
+    at: str
+
+
+def amount_of(
+    operations: Sequence[Operation],
+    state: State,
+    candidates: Mapping[str, Candidate],
+    settings: ConsolidationSettings,
+    stamp: Stamp,
+    uses: Mapping[str, Sequence[str]] | None = None,
+) -> Outcome:
+    """Return the events and files that operations amount to.
+
+    Args:
+        operations: as :func:`slowwave.consolidation.decisions.consolidate` returned them.
+        state: what orient found.
+        candidates: all candidates that the operations name, by id.
+        settings: the limits of the index.
+        stamp: id and time of the dream.
+        uses: sessions that read a memory file, by file; noted when there is anything else to do.
+    """
+    facts = _facts(operations, state, candidates)
+    events = [msgspec.structs.replace(e, dream=stamp.dream, at=stamp.at) for e in state.adopted]
+    events += _people_events(state, stamp)
+    events += [e for o in operations if o.action == "ADD" or o.is_new for e in [_add(o, facts[o.memory], stamp)]]
+    events += [e for o in operations for e in _other(o, facts, stamp)]
+    events += [
+        _event("phrase", stamp, text=o.text, memories=o.memories, reason=o.reason)
+        for o in operations
+        if o.action == "PHRASE"
+    ]
+    events += [_relined(m, stamp) for m in state.book.after(events).active if not m.stands and own_line(m) != m.line]
+    if events:
+        events += [
+            _event("use", stamp, file=file, sessions=tuple(sessions)) for file, sessions in sorted((uses or {}).items())
+        ]
+    pages = rendered(state.files, state.book, state.book.after(events), settings)
+    for memory in pages.moved:
+        why = f"the index is full: it stands in {memory.file} now"
+        fields = {"memory": memory.id, "confidence": memory.confidence, "reason": why}
+        events.append(_event("move", stamp, **fields, **_placed(memory, memory.text, memory.file, memory.line)))
+    if pages.entries != state.book.index:
+        events.append(_event("index", stamp, entries=pages.entries))
+    moved = frozenset(memory.id for memory in pages.moved)
+    return Outcome(tuple(events), pages.files, state.book.after(events), pages.warnings, moved)
+
+
+def _facts(operations: Sequence[Operation], state: State, candidates: Mapping[str, Candidate]) -> dict[str, Fact]:
+    facts: dict[str, Fact] = {}
+    for operation in operations:
+        if operation.memory:
+            memory = None if operation.is_new else state.book.memories[operation.memory]
+            known = [candidates[c] for c in memory.candidates if c in candidates] if memory else []
+            facts[operation.memory] = Fact(memory, [candidates[c] for c in operation.candidates], known)
+    return facts
+
+
+def _people_events(state: State, stamp: Stamp) -> list[Event]:
+    events = [
+        _event("edited-by-person", stamp, memory=m.id, text=wording, valid_to=stamp.at) for m, wording in state.edited
+    ]
+    events += [_event("removed-by-person", stamp, memory=m.id, valid_to=stamp.at) for m in state.removed]
+    events += [_event("rewritten", stamp, memory=m.id, successor=new, valid_to=stamp.at) for m, new in state.rewritten]
+    return events + [_event("unindexed-by-person", stamp, memory=ref) for ref in state.unindexed]
+
+
+def _event(kind: EventKind, stamp: Stamp, **fields: object) -> Event:
+    return Event(v=VERSION, event=kind, dream=stamp.dream, at=stamp.at, **fields)  # pyright: ignore[reportArgumentType]
+
+
+def _add(operation: Operation, fact: Fact, stamp: Stamp) -> Event:
+    begin = operation.spans[-1][0] if operation.spans else fact.first_seen
+    return _event(
+        "add",
+        stamp,
+        memory=operation.memory,
+        **_wording(fact.lead, operation.text, begin),
+        confidence=fact.confidence,
+        valid_from=begin,
+        spans=operation.spans if len(operation.spans) > 1 else (),
+        candidates=operation.candidates,
+        sightings=fact.sightings,
+        evidence=fact.evidence,
+        reason=operation.reason,
+    )
+
+
+def _relined(memory: Memory, stamp: Stamp) -> Event:
+    """Return the event of a memory whose line is written in another form now, or tells another day."""
+    fields = _placed(memory, memory.text, memory.file, own_line(memory))
+    return _event("update", stamp, memory=memory.id, reason="its line tells since when it holds", **fields)
+
+
+def _wording(lead: Memory | Candidate, text: str = "", since: str = "") -> dict[str, object]:
+    """Return the fields of an event that say in which words a memory stands where."""
+    words = " ".join((text or lead.text).split())
+    if isinstance(lead, Memory) and lead.stands:
+        return _placed(lead, text, lead.file, lead.line.replace(lead.text, text, 1))
+    return _placed(lead, words, TOPICS[lead.category].file, fact_line(lead.category, words, since))
+
+
+def _placed(lead: Memory | Candidate, words: str, file: str, line: str) -> dict[str, object]:
+    return {
+        "category": lead.category,
+        "text": words,
+        "key": lead.key,
+        "value": lead.value,
+        "file": file,
+        "line": line,
+        "sha256": line_hash(line),
+    }
+
+
+def _other(operation: Operation, facts: Mapping[str, Fact], stamp: Stamp) -> list[Event]:
+    """Return the event of an operation that is not just a new memory; keeping and waiting leave no trace."""
+    if operation.by_person or operation.action in {"ADD", "WAIT", "MOVE", "PHRASE"}:
+        return []
+    if not operation.memory:
+        return [_event("refuse", stamp, candidates=operation.candidates, reason=operation.reason)]
+    fields: dict[str, object] = {"memory": operation.memory, "reason": operation.reason}
+    is_joined = not (operation.candidates or operation.spans or operation.text)
+    match operation.action:
+        case "KEEP":
+            return [_event("revise", stamp, spans=operation.spans, **fields)] if operation.spans else []
+        case "DROP":
+            return [_event("drop", stamp, valid_to=stamp.at, **fields)]
+        case "MERGE" if is_joined:
+            return [_event("join", stamp, successor=operation.successor, valid_to=stamp.at, **fields)]
+        case _:
+            return [_changed(operation, facts[operation.memory], fields, stamp)]
+
+
+def _changed(operation: Operation, fact: Fact, fields: dict[str, object], stamp: Stamp) -> Event:
+    """Return the event of a memory that gets evidence or other words, or whose place something newer takes."""
+    fields |= {"spans": operation.spans}
+    if operation.candidates and not operation.is_new:
+        fields |= {
+            "candidates": operation.candidates,
+            "sightings": fact.sightings,
+            "evidence": fact.evidence,
+            "confidence": fact.confidence,
+        }
+    if operation.text:
+        fields |= _wording(fact.lead, operation.text)
+    elif operation.words:
+        fields |= _wording(next(c for c in (*fact.known, *fact.candidates) if c.id == operation.words))
+    if operation.action != "SUPERSEDE":
+        return _event("update" if operation.action == "UPDATE" else "merge", stamp, **fields)
+    until = (operation.spans[-1][1] if operation.spans else "") or fact.last_seen or stamp.at
+    return _event("supersede", stamp, successor=operation.successor, valid_to=until, **fields)
+
+
+# Every memory file as it shall be: lines of agents in their places, own ones in blocks, the index in its limits.
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """The files that change, the lines of the index that are ours, and what had to leave it.
+
+    Attributes:
+        files: what changes, None for a page of ours on which nothing is left.
+        moved: memories as they stand in their topic files now.
+    """
+
+    files: dict[str, bytes | None]
+    entries: tuple[IndexEntry, ...]
+    moved: tuple[Memory, ...]
+    warnings: tuple[str, ...]
+
+
+def rendered(files: Mapping[str, bytes], before: Book, after: Book, settings: ConsolidationSettings) -> Rendered:
+    """Return the files of a memory folder as a book wants them: each memory on one line, in the index or on a page.
+
+    Args:
+        files: the files as they are.
+        before: the book that they show.
+        after: the book that they shall show.
+        settings: the limits of the index.
+    """
+    standing = standing_of(after, settings.half_lives)
+    block, moved = _fitted(files, before, after, standing, settings)
+    there = {m.id: m for m in (*after.active, *moved)}
+    made: dict[str, bytes | None] = {}
+    for name in dict.fromkeys((*files, *(t.file for t in TOPICS.values()))):
+        if name != INDEX:
+            own = [there[one] for one in block.left_out if there[one].file == name]
+            lines = {m.id: after.line_of(m) for m in own}
+            new = new_topic_file(own[0].category) if own else None
+            old = _settled(name, files.get(name), before, there)
+            made[name] = _page(name, new if old is None else old, before.page_lines(name), lines, worths(own, standing))
+    index = _settled(INDEX, files.get(INDEX), before, there)
+    if index is not None or block.lines:
+        data = new_index_file() if index is None else index
+        made[INDEX] = weave(data, [entry.sha256 for entry in before.index], block.lines)
+    changed = {name: data for name, data in made.items() if data != files.get(name)}
+    return Rendered(changed, block.entries, tuple(moved), (block.warning,) if block.warning else ())
+
+
+def _settled(name: str, data: bytes | None, before: Book, there: Mapping[str, Memory]) -> bytes | None:
+    """Return a file in which the lines of agents that were changed say what they shall say, and others are gone."""
+    changes: dict[str, list[str | None]] = {}
+    for memory in before.active:
+        if memory.file == name and memory.stands:
+            now = there.get(memory.id)
+            stays = now is not None and now.stands and now.file == name
+            changes.setdefault(memory.sha256, []).append(now.line if now and stays else None)
+    same = [digest for digest, of in changes.items() if all(line and line_hash(line) == digest for line in of)]
+    for digest in same:
+        del changes[digest]
+    return with_lines(data, changes) if data is not None and changes else data
+
+
+def _page(
+    name: str, old: bytes | None, ours: Sequence[str], lines: Mapping[str, str], worth: Mapping[str, float]
+) -> bytes | None:
+    """Return a topic file with the lines of its memories, best first; none where only our front matter is left."""
+    if old is None:
+        return None
+    ids = {line_hash(line): one for one, line in lines.items()}
+    present = [ids[h] for h in own_lines(old, ours).values() if h in ids]
+    made = weave(old, ours, list(dict.fromkeys(lines[one] for one in in_order(present, worth))))
+    return None if made != old and not lines and is_empty(name, made) else made
+
+
+def _fitted(
+    files: Mapping[str, bytes], before: Book, after: Book, standing: Standing, settings: ConsolidationSettings
+) -> tuple[IndexBlock, list[Memory]]:
+    """Return the own lines of the index, and what has to leave it for them; what left may come back as an own line."""
+    moved: dict[str, Memory] = {}
+    while True:
+        there = {m.id: m for m in after.active} | moved
+        settled = _settled(INDEX, files.get(INDEX), before, there)
+        if not settled and not there:
+            return IndexBlock((), (), ()), []
+        data = new_index_file() if settled is None else settled
+        inside = [m for m in there.values() if m.stands and m.file == INDEX]
+        own = [entry.sha256 for entry in before.index]
+        people = _of_others(data, own, inside)
+        block = index_block(
+            [m for m in there.values() if not m.stands],
+            Room(people, settings.index_lines, settings.index_bytes, headed=_is_open(data, own)),
+            unindexed=after.unindexed | {m.id for m in there.values() if _is_away(m, standing)},
+            standing=standing,
+            inside=inside,
+            pages=_unlinked(files, before, there, without_own(data, own)),
+            before=_order(data, before),
+            lines={m.id: after.line_of(m) for m in there.values()},
+        )
+        if not block.crowded_out:
+            return block, list(moved.values())
+        moved |= {one: _moved(there[one]) for one in block.crowded_out}
+
+
+def _is_away(memory: Memory, standing: Standing) -> bool:
+    return standing.idle(memory) >= AWAY or standing.is_needless(memory)
+
+
+def _order(data: bytes, before: Book) -> list[str]:
+    """Return what the own lines of the index stand for, in the order in which they stand."""
+    refs: dict[str, list[str]] = {}
+    for entry in before.index:
+        refs.setdefault(entry.sha256, []).append(entry.ref)
+    return [ref for digest in own_lines(data, refs).values() for ref in refs.get(digest, ())]
+
+
+def _is_open(data: bytes, own: Sequence[str]) -> bool:
+    """Say whether headings may stand among our lines: nothing of others follows that would seem to belong to them."""
+    lines = split(weave(data, own, ["\0"]))
+    at = next(number for number, line in enumerate(lines) if line.startswith(b"\0"))
+    return next((line for line in lines[at + 1 :] if line.strip()), b"#").startswith(b"#")
+
+
+def _of_others(data: bytes, own: Sequence[str], inside: Sequence[Memory]) -> bytes:
+    """Return an index without our lines, and without those of agents that are entries."""
+    gone = own_lines(data, own) | standing_lines(data, [m.sha256 for m in inside])
+    return b"\n".join(line for number, line in enumerate(split(data)) if number not in gone)
+
+
+def _moved(memory: Memory) -> Memory:
+    line = own_line(memory)
+    return replace(memory, file=TOPICS[memory.category].file, line=line, sha256=line_hash(line), stands=False)
+
+
+def _unlinked(files: Mapping[str, bytes], before: Book, there: Mapping[str, Memory], index: bytes) -> dict[str, str]:
+    """Return the pages of others that no line of the index leads to, each with the line that would."""
+    led_to = linked(index) | {INDEX, EXTRACTED}
+    found: dict[str, str] = {}
+    for name in files:
+        data = _settled(name, files[name], before, there)
+        if name not in led_to and data and statements(without_own(data, before.page_lines(name))):
+            found[name] = page_line(name, front_of(data))
+    return found

@@ -1,0 +1,500 @@
+"""A model's proposals as operations: what passes the rules is done, for everything else the rules decide alone.
+
+A model may say that differently worded entries are one fact, that a newer one takes the place of an older one, and that
+what nobody said is not worth keeping. It can not forget an entry, touch what people wrote, merge across a number, a
+path, a version or a no, write words that nobody said, or drop what a person said; and never more than the loss cap.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, Literal, cast, get_args
+
+import msgspec
+
+from slowwave.consolidation.decisions import consolidate
+from slowwave.consolidation.facts import Doubts
+from slowwave.consolidation.likeness import Words, words_of
+from slowwave.consolidation.model import AccountingError, Gathered, Operation, State, lost_share, validate
+from slowwave.consolidation.slots import claim, claim_of, stance_of
+from slowwave.extraction.keys import decision_key
+from slowwave.memory.book import Memory
+from slowwave.memory.model import DROPS, RETRACTS, Candidate
+from slowwave.memory.pages import target_of
+from slowwave.settings import ConsolidationSettings
+
+Op = Literal["merge", "supersede", "drop", "keep", "add"]
+_OPS = get_args(Op)
+# one question is about fewer; more is a model that has lost its way
+_MOST = 2_000
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["operations"],
+    "properties": {
+        "operations": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["op", "entries", "by", "text"],
+                "properties": {
+                    "op": {"type": "string", "enum": list(_OPS)},
+                    "entries": {"type": "array", "items": {"type": "integer"}},
+                    "by": {"type": "integer"},
+                    "text": {"type": "string"},
+                },
+            },
+        }
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """One proposed operation.
+
+    Attributes:
+        op: merge (the entries say the same, best said as ``text``), supersede (``by`` takes the place of the entries),
+            drop, keep or add.
+        entries: numbers of the entries that it is about.
+        by: of supersede, the number of the newer entry; else 0.
+        text: of merge, the words to keep, "" for those of the best entry.
+    """
+
+    op: Op
+    entries: tuple[int, ...]
+    by: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A proposal that was not followed, and why; ``number`` counts from 1 in the order of the answer."""
+
+    number: int
+    reason: str
+
+
+def read_proposals(data: Any) -> tuple[list[tuple[int, Proposal]], list[Refusal]]:
+    """Return the proposals in a model's answer with their place in it, and what was none."""
+    raw = cast("dict[str, Any]", data).get("operations") if isinstance(data, dict) else data
+    if not isinstance(raw, list):
+        return [], [Refusal(0, "the answer holds no list of operations")]
+    found: list[tuple[int, Proposal]] = []
+    refused: list[Refusal] = []
+    for number, item in enumerate(cast("list[Any]", raw), 1):
+        if number > _MOST:
+            refused.append(Refusal(number, f"more than {_MOST} operations; the rest was not read"))
+            break
+        proposal = _proposal(item)
+        if isinstance(proposal, str):
+            refused.append(Refusal(number, proposal))
+        else:
+            found.append((number, proposal))
+    return found, refused
+
+
+def _proposal(item: Any) -> Proposal | str:
+    if not isinstance(item, dict):
+        return "is no object"
+    fields = cast("dict[str, Any]", item)
+    op, entries = fields.get("op"), fields.get("entries")
+    by, text = fields.get("by") or 0, fields.get("text") or ""
+    if not isinstance(op, str) or op.lower() not in _OPS:
+        return "names no known operation"
+    if not isinstance(entries, list) or not entries or not all(map(_is_number, cast("list[Any]", entries))):
+        return "names no entries by number"
+    if not _is_number(by) or not isinstance(text, str):
+        return "by is no number, or text is no text"
+    return Proposal(
+        cast("Op", op.lower()), tuple(dict.fromkeys(cast("list[int]", entries))), by, " ".join(text.split())
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+# What a model is shown: every memory and every waiting candidate under a number, so that it can invent neither.
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One numbered entry: a memory that stands or a candidate that waits."""
+
+    number: int
+    item: Memory | Candidate
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether it is a memory."""
+        return isinstance(self.item, Memory)
+
+    @property
+    def is_from_person(self) -> bool:
+        """Whether a person said it."""
+        return self.item.is_from_person if isinstance(self.item, Memory) else self.item.origin.startswith("user_")
+
+    @property
+    def last_seen(self) -> str:
+        """When it was last seen, ISO."""
+        return self.item.last_seen if isinstance(self.item, Memory) else self.item.observed_at
+
+    @property
+    def line(self) -> str:
+        """The entry as it is shown."""
+        kind = "memory" if self.is_memory else "new"
+        return f"{self.number}. [{kind}, {self.item.category}, {self.last_seen[:10] or 'undated'}] {self.item.text}"
+
+
+def entries_of(state: State, gathered: Gathered) -> list[Entry]:
+    """Return the entries in an order that does not depend on that of the files.
+
+    What people did to a line is theirs, what is unproven or rejected is refused anyway, and what a tool's line says
+    waits for a person, and what only takes something back is for the rules: none of it is shown.
+    """
+    memories = sorted(
+        (m for m in state.standing if not (m.stands and target_of(m.line))), key=lambda m: (m.valid_from, m.id)
+    )
+    doubts = Doubts(state.from_tools, state.others)
+    asked = [c for c in gathered.waiting if c.id not in gathered.unproven and c.key not in (RETRACTS, DROPS)]
+    candidates = [c for c in asked if not doubts.reason(c)]
+    candidates.sort(key=lambda c: (c.observed_at, c.id))
+    ordered: Sequence[Memory | Candidate] = [*memories, *candidates]
+    return [Entry(number, item) for number, item in enumerate(ordered, 1)]
+
+
+HOLDS = frozenset({"ADD", "MERGE", "KEEP"})
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The operations of a dream that a model helped with, how many proposals were followed, and the others."""
+
+    operations: tuple[Operation, ...]
+    followed: int
+    refusals: tuple[Refusal, ...]
+
+
+def judged(data: object, state: State, gathered: Gathered, settings: ConsolidationSettings) -> Judged:
+    """Return valid operations, whatever a model answered.
+
+    Args:
+        data: the decoded answer; anything.
+        state: what orient found.
+        gathered: the candidates.
+        settings: thresholds and the loss cap.
+    """
+    numbered, refusals = read_proposals(data)
+    court = _Court(state, gathered, settings, refusals)
+    for number, proposal in numbered:
+        reason = court.hear(proposal)
+        if reason:
+            refusals.append(Refusal(number, reason))
+        else:
+            court.accept(number, proposal)
+    operations = court.operations()
+    return Judged(tuple(operations), court.followed, tuple(sorted(refusals, key=lambda r: r.number)))
+
+
+@dataclass(slots=True)
+class _Court:
+    state: State
+    gathered: Gathered
+    settings: ConsolidationSettings
+    refusals: list[Refusal]
+    entries: Mapping[int, Entry] = field(init=False)
+    used: set[int] = field(default_factory=set[int])
+    accepted: list[tuple[int, Proposal]] = field(default_factory=list[tuple[int, Proposal]])
+    followed: int = 0
+
+    def __post_init__(self) -> None:
+        self.entries = {entry.number: entry for entry in entries_of(self.state, self.gathered)}
+
+    def hear(self, proposal: Proposal) -> str:
+        """Return why a proposal is not followed, or ""."""
+        named = (*proposal.entries, *((proposal.by,) if proposal.op == "supersede" else ()))
+        unknown = [n for n in named if n not in self.entries]
+        if unknown:
+            return f"there is no entry {unknown[0]}"
+        again = [n for n in proposal.entries if n in self.used]
+        if again:
+            return f"entry {again[0]} is in another operation already"
+        entries = [self.entries[n] for n in proposal.entries]
+        if proposal.op == "merge":
+            return _not_merged(entries, proposal.text)
+        if proposal.op == "supersede":
+            return _not_superseded(entries, self.entries[proposal.by], by_used=proposal.by in proposal.entries)
+        if proposal.op == "drop":
+            return self._not_dropped(entries)
+        return ""
+
+    def _not_dropped(self, entries: Sequence[Entry]) -> str:
+        if any(e.is_from_person for e in entries):
+            return "what a person said is not dropped"
+        sure = [e for e in entries if not e.is_memory and e.item.confidence >= self.settings.accept_confidence]
+        if sure:
+            return f"entry {sure[0].number} is certain enough to be kept"
+        memories = sum(e.is_memory for e in entries) + sum(
+            self.entries[n].is_memory for _, p in self.accepted if p.op == "drop" for n in p.entries
+        )
+        if memories > self.settings.max_loss * len(self.state.standing):
+            return f"more than {self.settings.max_loss:.0%} of the memories would be lost"
+        return ""
+
+    def accept(self, number: int, proposal: Proposal) -> None:
+        """Note a proposal that is followed."""
+        self.used |= set(proposal.entries)
+        self.accepted.append((number, proposal))
+
+    def operations(self) -> list[Operation]:
+        """Return the operations: those of the rules, with what the model added to them."""
+        limits = self.settings
+        done = consolidate(
+            self.state,
+            self._merged_candidates(),
+            accept_confidence=limits.accept_confidence,
+            max_loss=limits.max_loss,
+        )
+        for number, proposal in self.accepted:
+            changed, reason = _with(done, proposal, self.entries)
+            if not reason and (reason := self._unsound(changed)):
+                changed = done
+            if reason:
+                self.refusals.append(Refusal(number, reason))
+            else:
+                self.followed += 1
+            done = changed
+        return done
+
+    def _unsound(self, operations: Sequence[Operation]) -> str:
+        try:
+            validate(operations, self.state, self.gathered)
+        except AccountingError as error:
+            return f"the plan would not add up: {error}"
+        lost = lost_share(operations, self.state)[1]
+        return "" if lost <= self.settings.max_loss else "too many memories would be lost"
+
+    def _merged_candidates(self) -> Gathered:
+        """Return the candidates as if those that a model merged had been said in the same words."""
+        said: dict[str, Candidate] = {}
+        for _, proposal in self.accepted:
+            if proposal.op == "merge":
+                items = [self.entries[n].item for n in proposal.entries]
+                lead = next((i for i in items if isinstance(i, Memory)), items[0])
+                words = {"text": lead.text, "key": lead.key, "value": lead.value}
+                said |= {i.id: msgspec.structs.replace(i, **words) for i in items if isinstance(i, Candidate)}
+        waiting = tuple(said.get(c.id, c) for c in self.gathered.waiting)
+        g = self.gathered
+        return Gathered(waiting, g.undone, g.unproven, g.known, g.rejected)
+
+
+def _not_merged(entries: Sequence[Entry], text: str) -> str:
+    if len(entries) < 2:  # noqa: PLR2004 - one entry is no merge
+        return "one entry alone is not merged"
+    if len({e.item.category for e in entries}) > 1:
+        return "the entries are of different kinds"
+    if len({e.is_from_person for e in entries}) > 1:
+        return "what a person said is not merged with what nobody said"
+    return disagreement(entries) or wrong_text(text, entries)
+
+
+def _not_superseded(entries: Sequence[Entry], by: Entry, *, by_used: bool) -> str:
+    if by_used:
+        return "an entry does not take its own place"
+    for old in entries:
+        if old.is_from_person and not by.is_from_person:
+            return "only a person takes back what a person said"
+        if old.item.category != by.item.category:
+            return "the entries are of different kinds"
+        if not old.last_seen < by.last_seen:
+            return f"entry {by.number} is not newer than {old.number}"
+    return ""
+
+
+def _with(done: list[Operation], proposal: Proposal, entries: Mapping[int, Entry]) -> tuple[list[Operation], str]:
+    """Return the operations with one proposal in them, or the reason why the rules say otherwise."""
+    places = {
+        n: _place(done, entries[n]) for n in (*proposal.entries, *((proposal.by,) if proposal.by in entries else ()))
+    }
+    if proposal.op == "merge":
+        return _with_merge(done, proposal, entries, places)
+    if proposal.op == "supersede":
+        return _with_succession(done, proposal, entries, places)
+    if proposal.op == "drop":
+        changed = list(done)
+        for n in proposal.entries:
+            old = changed[places[n]]
+            if old.action not in {"KEEP", "WAIT"} or old.by_person or old.spans or len(old.candidates) > 1:
+                return done, f"the rules do otherwise with entry {n}: {old.reason}"
+            changed[places[n]] = Operation("DROP", old.memory, old.candidates, "the model: not worth keeping")
+        return changed, ""
+    return done, ""
+
+
+def _place(done: Sequence[Operation], entry: Entry) -> int:
+    """Return which operation an entry is in: each is in exactly one."""
+    name = entry.item.id
+    return next(i for i, o in enumerate(done) if (o.memory == name if entry.is_memory else name in o.candidates))
+
+
+def _with_merge(
+    done: list[Operation], proposal: Proposal, entries: Mapping[int, Entry], places: Mapping[int, int]
+) -> tuple[list[Operation], str]:
+    """Return the operations with entries as one fact; candidates came together before the rules were asked."""
+    memories = sorted(
+        (n for n in proposal.entries if entries[n].is_memory), key=lambda n: (-entries[n].item.confidence, n)
+    )
+    winner = memories[0] if memories else proposal.entries[0]
+    at = places[winner]
+    apart = [n for n in proposal.entries if n not in memories and places[n] != at]
+    if apart or done[at].action not in HOLDS or done[at].by_person:
+        other = (apart or [winner])[0]
+        return done, f"the rules do otherwise with entry {other}: {done[places[other]].reason}"
+    if len(memories) > 1:
+        others = Proposal("supersede", tuple(memories[1:]), winner)
+        done, reason = _with_succession(done, others, entries, places, says="says the same as")
+        if reason:
+            return done, reason
+    if not proposal.text or done[at].action == "KEEP":
+        return done, ""
+    changed = list(done)
+    changed[at] = msgspec.structs.replace(done[at], text=proposal.text, words="")
+    return changed, ""
+
+
+def _with_succession(
+    done: list[Operation],
+    proposal: Proposal,
+    entries: Mapping[int, Entry],
+    places: Mapping[int, int],
+    says: str = "the model: taken back by",
+) -> tuple[list[Operation], str]:
+    winner, by = done[places[proposal.by]], entries[proposal.by]
+    if winner.action not in HOLDS or winner.by_person or winner.successor:
+        return done, f"entry {proposal.by} does not hold itself: {winner.reason}"
+    changed = list(done)
+    for n in proposal.entries:
+        old = changed[places[n]]
+        if old.action not in HOLDS or old.by_person or old.successor or old.memory == winner.memory:
+            return done, f"the rules do otherwise with entry {n}: {old.reason}"
+        if any(o.successor == old.memory for o in changed):
+            return done, f"entry {n} took the place of another one"
+        item = entries[n].item
+        *before, (begin, _) = old.spans or (item.held if isinstance(item, Memory) else ((item.observed_at, ""),))
+        spans = (*before, (begin, max(begin, by.last_seen)))
+        reason = f"{says} {by.item.text[:120]}"
+        changed[places[n]] = Operation(
+            "SUPERSEDE", old.memory, old.candidates, reason, winner.memory, is_new=old.is_new, spans=spans
+        )
+    return changed, ""
+
+
+# Whether entries may be merged because a model says so: related words, and nothing that matters differs in them.
+
+# words of which one stands in the other's place: the sentence says the contrary, or another thing
+_PAIRS = """
+    before/after on/off in/out up/down first/last min/max minimum/maximum least/most enabl/disabl allow/forbid
+    start/stop open/clos public/private sync/async local/remot always/sometime all/some dev/prod staging/production
+    read/writ may/must can/must or/and if/unless from/to old/new left/right above/below add/delet client/server
+    input/output
+"""
+_OPPOSITES = tuple(frozenset(pair.split("/")) for pair in _PAIRS.split())
+# words that add nothing to a sentence that says the same without them
+_LIGHT = frozenset(
+    ("keep", "ensure", "make", "have", "want", "like", "prefer", "need", "stay", "remain", "consistently")
+)
+_WORD = re.compile(r"[\w./@-]+")
+_PROPER = re.compile(r"(?<=\w )[A-Z][\w-]+")
+_LEAST_SHARED = 0.5
+
+
+def disagreement(entries: Sequence[Entry]) -> str:
+    """Return why entries are not the same fact, "" when nothing speaks against it."""
+    for one, other in combinations(entries, 2):
+        reason = _differ(one, other)
+        if reason:
+            return f"{one.number} and {other.number} {reason}"
+    return ""
+
+
+def _differ(one: Entry, other: Entry) -> str:  # noqa: PLR0911 - one reason after the other
+    a, b = words_of(one.item.text), words_of(other.item.text)
+    if a.marks != b.marks:
+        return "differ in a number, path, version or name"
+    if a.negations != b.negations:
+        return "differ in a no"
+    if _counted(a) != _counted(b):
+        return "count different things"
+    mine, theirs = claim(one.item), claim(other.item)
+    if (one.item.key and other.item.key and mine != theirs) or (mine[0] == theirs[0] and mine[1] != theirs[1]):
+        return "give different answers to one question"
+    mine, theirs = decision_key(one.item.text), decision_key(other.item.text)
+    if mine[0] and mine[0] == theirs[0] and mine[1] != theirs[1]:
+        return "choose different things for one purpose"
+    if _proper(one.item.text) ^ _proper(other.item.text):
+        return "differ in a name"
+    left, right = set(a.stems), set(b.stems)
+    if len(left & right) < _LEAST_SHARED * min(len(left), len(right)) or not left & right:
+        return "have too few words in common"
+    if left == right and a.tokens != b.tokens:
+        return "have the same words in another order"
+    if (left < right or right < left) and (left ^ right) - _LIGHT:
+        return "are not equally wide: one says more"
+    return _opposite(left - right, right - left, one, other)
+
+
+def _proper(text: str) -> set[str]:
+    """Return the words that begin with a capital within the sentence: names of people and things."""
+    return {word.casefold() for word in _PROPER.findall(text)}
+
+
+def _counted(words: Words) -> set[tuple[str, ...]]:
+    """Return every number with the word behind it: 2 days are not 2 weeks."""
+    return {words.tokens[place : place + 2] for place in words.numbers}
+
+
+def _opposite(left: set[str], right: set[str], one: Entry, other: Entry) -> str:
+    raw = [set(_WORD.findall(e.item.text.casefold())) for e in (one, other)]
+    left, right = left | (raw[0] - raw[1]), right | (raw[1] - raw[0])
+    pairs = [(a, b) for a in left for b in right]
+    if any(a.endswith(b) or b.endswith(a) or a.startswith(b) or b.startswith(a) for a, b in pairs):
+        return "differ in the form of a word"
+    for pair in _OPPOSITES:
+        if left & pair and right & pair and left & pair != right & pair:
+            return "differ in a word that turns the meaning round"
+    return ""
+
+
+def wrong_text(text: str, entries: Sequence[Entry]) -> str:  # noqa: PLR0911 - one reason after the other
+    """Return why a text may not stand for entries, "" when it may: their words, and nothing else said with them."""
+    given = [" ".join(e.item.text.split()) for e in entries]
+    if not text or text in given:
+        return ""
+    known = {word for one in given for word in _WORD.findall(one.casefold())}
+    fresh = [word for word in _WORD.findall(text.casefold()) if word not in known]
+    if fresh:
+        return f"the text has words of its own: {', '.join(fresh[:3])}"
+    if len(text) > max(map(len, given)) + min(map(len, given)):
+        return "the text is longer than what it stands for"
+    words, first = words_of(text), words_of(given[0])
+    if words.marks != first.marks or words.negations != first.negations:
+        return "the text leaves out or adds a number, name or no"
+    claims = [claim_of(one, entries[0].item.category) for one in (*given, text)]
+    stances = [stance_of(one) for one in (*given, text)]
+    for group in (claims, stances):
+        if any(one[0] == group[-1][0] and one[1] != group[-1][1] for one in group):
+            return "the text gives another answer than its entries"
+    if not any(_keeps_order(words.tokens, words_of(one).tokens) for one in given):
+        return "the text turns the words of its entries round"
+    return ""
+
+
+def _keeps_order(tokens: Sequence[str], source: Sequence[str]) -> bool:
+    """Say whether the tokens that both have stand in the same order, and most are of the source."""
+    shared = [t for t in tokens if t in set(source)]
+    rest = iter(source)
+    return len(shared) * 2 >= len(tokens) and all(token in rest for token in shared)
