@@ -20,6 +20,7 @@ MOST_FILES = {
     "consolidation": 26,
     "formats": 53,
     "jobs": 22,
+    "memory": 27,
     "models": 9,
     "observability": 9,
     "retention": 27,
@@ -30,7 +31,7 @@ MOST_FILES = {
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 425
+MOST_FILES_IN_ALL = 399
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

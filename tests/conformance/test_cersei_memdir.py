@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from slowwave.memory.topics import TOPICS
+from slowwave.memory.folder import TOPICS
 from tests.unit.consolidation.dreams import House
 
 # what Cersei's scan accepts, in the first 30 lines of a file

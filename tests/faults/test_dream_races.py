@@ -11,10 +11,10 @@ import pytest
 from slowwave.consolidation import job, plan
 from slowwave.consolidation.plan import offline
 from slowwave.errors import LockLostError, RefusedError
-from slowwave.memory import exchange, stage, transaction
+from slowwave.memory import guard, transaction
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import LOCK_FILE, visible_files
-from slowwave.memory.places import siblings
+from slowwave.memory.guard import siblings
 from tests.unit.consolidation.dreams import House, no_fsync
 
 FULL = os.environ.get("DRILLS") == "full"
@@ -194,7 +194,7 @@ def test_a_folder_that_never_rests_makes_the_dream_give_up_with_a_reason(
 def test_a_dream_whose_lock_was_taken_over_commits_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     house = _house(tmp_path)
     before = visible_files(house.memory)
-    real = stage.build_stage
+    real = transaction.build_stage
 
     def overtaken(*args: Any) -> None:
         real(*args)
@@ -232,7 +232,7 @@ def test_a_mount_point_is_refused_in_plain_words_and_nothing_changes(
     def busy(_one: bytes, _other: bytes) -> int:
         return errno.EBUSY
 
-    monkeypatch.setattr(exchange, "_native", lambda: busy)
+    monkeypatch.setattr(guard, "_native", lambda: busy)
     with pytest.raises(RefusedError, match="mount point"):
         house.dream()
     assert visible_files(house.memory) == before
@@ -245,7 +245,7 @@ def test_a_full_disk_changes_nothing_and_leaves_nothing_behind(
 ) -> None:
     house = _house(tmp_path)
     before = visible_files(house.memory)
-    real = stage.write_all
+    real = transaction.write_all
     left = [at]
 
     def full(fd: int, data: bytes) -> None:
@@ -254,7 +254,7 @@ def test_a_full_disk_changes_nothing_and_leaves_nothing_behind(
         left[0] -= 1
         real(fd, data)
 
-    monkeypatch.setattr(stage, "write_all", full)
+    monkeypatch.setattr(transaction, "write_all", full)
     with pytest.raises(OSError, match="No space left"):
         house.dream()
     assert visible_files(house.memory) == before
@@ -269,7 +269,7 @@ def _no_exchange(_one: bytes, _other: bytes) -> int:
 
 
 def test_where_folders_cannot_be_exchanged_two_renames_do_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exchange, "_native", lambda: _no_exchange)
+    monkeypatch.setattr(guard, "_native", lambda: _no_exchange)
     house = _house(tmp_path)
     assert house.dream().dream_ids
     assert "Never push on a Friday" in house.read("MEMORY.md")
@@ -284,7 +284,7 @@ def test_a_kill_between_the_renames_is_repaired_by_whoever_comes_next(
     expected = visible_files(house.memory)
     pid = os.fork()
     if pid == 0:
-        monkeypatch.setattr(exchange, "_native", lambda: _no_exchange)
+        monkeypatch.setattr(guard, "_native", lambda: _no_exchange)
         real = Path.rename
         left = [renames]
 

@@ -8,7 +8,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.memory.book import read_book
-from slowwave.memory.verify import totals, verify
+from slowwave.memory.evidence import totals, verify
 from tests.faults.killed import killed_at
 from tests.unit.consolidation.dreams import no_fsync
 from tests.unit.retention import planted

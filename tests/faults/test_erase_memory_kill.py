@@ -10,8 +10,8 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.memory import transaction
+from slowwave.memory.guard import siblings
 from slowwave.memory.ledger import PATH as LEDGER
-from slowwave.memory.places import siblings
 from tests.faults import calls
 from tests.faults.killed import killed_at
 from tests.unit.consolidation.dreams import no_fsync

@@ -19,7 +19,7 @@ import zstandard
 from slowwave import files
 from slowwave.cli import main
 from slowwave.memory.book import read_book
-from slowwave.memory.verify import totals, verify
+from slowwave.memory.evidence import totals, verify
 from slowwave.retention.erase.eraser import digest_of
 from slowwave.stores.archive.pack import PackedSession
 from slowwave.stores.archive.writer import Wanted, write_pack

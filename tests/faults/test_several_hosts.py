@@ -18,8 +18,7 @@ from slowwave.errors import LockHeldError, LockLostError
 from slowwave.memory import transaction
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import LOCK_FILE
-from slowwave.memory.guard import OWN_FOLDER
-from slowwave.memory.places import siblings
+from slowwave.memory.guard import OWN_FOLDER, siblings
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House
 

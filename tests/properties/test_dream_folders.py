@@ -9,9 +9,8 @@ import pytest
 
 from slowwave.consolidation.questions import ModelPlanner
 from slowwave.memory.book import read_book
-from slowwave.memory.pages import target_of
+from slowwave.memory.pages import split, target_of
 from slowwave.memory.undo import undo
-from slowwave.memory.weave import split
 from slowwave.models.base import Answer, Ask, Usage
 from tests.unit.consolidation.dreams import no_fsync
 from tests.unit.consolidation.folders import Folder

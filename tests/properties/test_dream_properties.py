@@ -12,11 +12,11 @@ from slowwave.consolidation.likeness import is_same
 from slowwave.consolidation.model import lost_share, validate
 from slowwave.consolidation.snapshot import gather, orient
 from slowwave.memory.book import Book, Memory
+from slowwave.memory.folder import memory_line
 from slowwave.memory.index import MARGIN, Room, in_order, index_block
 from slowwave.memory.ledger import Sighting, line_hash
 from slowwave.memory.model import CATEGORIES, Candidate, Evidence, SessionRef
-from slowwave.memory.topics import memory_line
-from slowwave.memory.weave import line_count, own_lines, split, weave, without_own
+from slowwave.memory.pages import line_count, own_lines, split, weave, without_own
 from tests.unit.consolidation.dreams import House
 
 LINES = st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), min_size=1, max_size=12).map(

@@ -10,7 +10,7 @@ import pytest
 
 from slowwave.memory.ledger import VERSION, Event, Sighting
 from slowwave.memory.model import Evidence
-from slowwave.memory.shared import Shared, additions, mine_of, store_of
+from slowwave.memory.team import Shared, additions, mine_of, store_of
 from slowwave.secrets.redactor import NAMELESS
 
 AUTHORS = ("Ada <ada@a.test>", "Bob <bob@a.test>", "Cyd <cyd@a.test>", "Cyd <cyd@a.test>", "Eve <eve@a.test>")

@@ -12,7 +12,7 @@ from pathlib import Path
 import dateparser
 from dateutil import parser as dateutil_parser
 
-from slowwave.memory.dated import dated
+from slowwave.memory.dates import dated
 from tests.quality.date_rules import DateCase, cases
 from tests.quality.intervals import counted
 from tests.quality.table import Must, Section, Table

@@ -15,10 +15,9 @@ from slowwave.extraction.keys import key_of
 from slowwave.memory.book import replay
 from slowwave.memory.delivery.register import Placed, Register, told_as
 from slowwave.memory.effects import effects_of
+from slowwave.memory.folder import TOPICS, fact_line
 from slowwave.memory.ledger import PATH, VERSION, Event, IndexEntry, encode_events, line_hash
-from slowwave.memory.model import iso
-from slowwave.memory.names import name_to_json
-from slowwave.memory.topics import TOPICS, fact_line
+from slowwave.memory.model import iso, name_to_json
 from slowwave.samples.cersei import write_cersei
 from slowwave.samples.claude import write_claude
 from slowwave.samples.codex import write_codex

@@ -16,8 +16,8 @@ from slowwave.clock import FixedClock
 from slowwave.jobs.run import Run, memory_folders
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import Book
+from slowwave.memory.evidence import Source
 from slowwave.memory.folder import MemoryFolder
-from slowwave.memory.said import Source
 from slowwave.observability.lessons import Ask, Change, Learned, Remembered
 from slowwave.observability.memories import Known, known_of
 from slowwave.observability.page import html_of

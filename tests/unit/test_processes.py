@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.memory.guard import OWN_FOLDER
-from slowwave.memory.places import sibling
+from slowwave.memory.guard import OWN_FOLDER, sibling
 from slowwave.memory.transaction import recover
 from slowwave.processes import created_at, is_running, start_ticks
 

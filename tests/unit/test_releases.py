@@ -19,7 +19,7 @@ from slowwave.errors import CorruptStateError, SettingsError, UnreadableError
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.ledger import PATH as LEDGER
-from slowwave.memory.stage import read_manifest, undo_folder
+from slowwave.memory.transaction import read_manifest, undo_folder
 from slowwave.memory.undo import undo
 from slowwave.settings import ModelSettings, RetentionSettings, Settings, load_settings
 from slowwave.stores.catalogue import VERSION as CATALOGUE

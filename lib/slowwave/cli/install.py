@@ -9,10 +9,10 @@ from slowwave.cli.options import add_json_option, add_project_option, add_settin
 from slowwave.cli.output import harmless, say, say_json
 from slowwave.errors import DONE, PARTLY_FAILED
 from slowwave.memory.delivery.commands import bring_commands
-from slowwave.memory.delivery.deliver import REFUSED, install
-from slowwave.memory.delivery.register import Rule
+from slowwave.memory.delivery.files import install
+from slowwave.memory.delivery.register import REFUSED, Rule
 from slowwave.memory.delivery.targets import CLIENTS
-from slowwave.memory.names import name_to_json
+from slowwave.memory.model import name_to_json
 from slowwave.report import Item
 
 

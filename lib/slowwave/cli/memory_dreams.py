@@ -9,8 +9,8 @@ from slowwave.cli.output import say, say_json, warn
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE
 from slowwave.jobs.review import Desk
-from slowwave.memory.difference import difference
-from slowwave.memory.stage import read_manifest
+from slowwave.memory.transaction import read_manifest
+from slowwave.memory.undo import difference
 
 
 def show_diff(args: argparse.Namespace) -> int:

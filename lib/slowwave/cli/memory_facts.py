@@ -13,14 +13,11 @@ from slowwave.cli.output import harmless, say, say_json
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED
 from slowwave.formats.rows import names_row
-from slowwave.memory.book import Memory, read_book
-from slowwave.memory.evidence import Checked, check_all
-from slowwave.memory.foreign import ForeignLine, Source, known_lines
+from slowwave.memory.authors import ForeignLine, Source, known_lines
+from slowwave.memory.book import Memory, Standing, read_book, standing_of
+from slowwave.memory.evidence import Checked, check_all, said_at, totals, verify
 from slowwave.memory.ledger import Writer, read_ledger
 from slowwave.memory.model import iso
-from slowwave.memory.said import said_at
-from slowwave.memory.standing import Standing, standing_of
-from slowwave.memory.verify import totals, verify
 from slowwave.moments import moment
 from slowwave.secrets.redactor import Redactor, redactor_of
 

@@ -10,8 +10,7 @@ from slowwave.cli.options import settings_of
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.candidates import FILE
-from slowwave.memory.everywhere import NAME
-from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.folder import NAME, MemoryFolder
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.places import archive_folder

@@ -6,9 +6,8 @@ from slowwave.cli.memory_facts import row_of
 from slowwave.cli.options import settings_of
 from slowwave.cli.output import harmless, say, say_json
 from slowwave.errors import DONE
-from slowwave.memory.book import read_book
+from slowwave.memory.book import read_book, standing_of
 from slowwave.memory.search import search_memories
-from slowwave.memory.standing import standing_of
 
 
 def find(args: argparse.Namespace) -> int:

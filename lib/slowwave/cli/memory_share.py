@@ -18,7 +18,7 @@ from slowwave.consolidation.team import accept_for_team, share, team_of
 from slowwave.errors import DONE, NotFoundError, RefusedError, UsageError
 from slowwave.memory.book import read_book
 from slowwave.memory.ledger import read_ledger
-from slowwave.memory.shared import OtherLine, mine_of, read_others
+from slowwave.memory.team import OtherLine, mine_of, read_others
 from slowwave.places import agent_around
 from slowwave.secrets.redactor import redactor_of
 from slowwave.settings import Settings

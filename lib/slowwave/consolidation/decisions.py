@@ -18,10 +18,10 @@ from slowwave.consolidation.refusals import Refusals, is_retraction, may_end, me
 from slowwave.consolidation.replacement import Contrary
 from slowwave.consolidation.rivals import held_when, holder_after
 from slowwave.memory.book import Memory
-from slowwave.memory.dated import dated
+from slowwave.memory.candidates import USUAL_LOSS
+from slowwave.memory.dates import dated
 from slowwave.memory.model import DROPS, RETRACTS, Candidate
 from slowwave.memory.pages import target_of
-from slowwave.memory.waiting import USUAL_LOSS
 
 
 def consolidate(

@@ -7,15 +7,24 @@ import msgspec
 
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.model import Operation, Outcome, State
-from slowwave.memory.book import Book, Memory, own_line
+from slowwave.memory.book import AWAY, Book, Memory, Standing, own_line, standing_of
 from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.folder import INDEX, TOPICS, fact_line, new_index_file, new_topic_file, page_line
 from slowwave.memory.index import IndexBlock, Room, in_order, index_block, worths
 from slowwave.memory.ledger import VERSION, Event, EventKind, IndexEntry, line_hash
 from slowwave.memory.model import Candidate
-from slowwave.memory.pages import front_of, is_empty, linked, standing_lines, statements, with_lines
-from slowwave.memory.standing import AWAY, Standing, standing_of
-from slowwave.memory.topics import INDEX, TOPICS, fact_line, new_index_file, new_topic_file, page_line
-from slowwave.memory.weave import own_lines, split, weave, without_own
+from slowwave.memory.pages import (
+    front_of,
+    is_empty,
+    linked,
+    own_lines,
+    split,
+    standing_lines,
+    statements,
+    weave,
+    with_lines,
+    without_own,
+)
 from slowwave.settings import ConsolidationSettings
 
 

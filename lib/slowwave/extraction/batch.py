@@ -16,8 +16,7 @@ from slowwave.extraction.session import Read, new_ranges
 from slowwave.extraction.taking import EXTRACTOR
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.extracted import write_extraction
-from slowwave.memory.model import Candidate, ExtractedRange, iso
-from slowwave.memory.names import name_to_json, printable
+from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json, printable
 from slowwave.report import Gate, Item, Report
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings

@@ -10,9 +10,8 @@ import msgspec
 from slowwave.extraction.notes import Note
 from slowwave.formats.model import RowSpan, Span
 from slowwave.letters import one_line
-from slowwave.memory.dated import dated
-from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
-from slowwave.memory.names import name_to_json
+from slowwave.memory.dates import dated
+from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso, name_to_json
 from slowwave.secrets.redactor import Redactor
 
 MOST_CHARS = 300

@@ -21,8 +21,8 @@ from slowwave.formats.registry import by_name
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.extracted import reconcile
-from slowwave.memory.names import name_to_json
-from slowwave.memory.provenance.look import look_at_foreign, tell
+from slowwave.memory.model import name_to_json
+from slowwave.memory.provenance import look_at_foreign, tell
 from slowwave.models.base import LanguageModel
 from slowwave.report import Gate, Report
 from slowwave.secrets.redactor import Redactor

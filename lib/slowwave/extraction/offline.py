@@ -16,7 +16,7 @@ from slowwave.extraction.retraction import taken_back
 from slowwave.extraction.texts import choice, plain, standing
 from slowwave.extraction.voice import PASTED, documents, doubt_of, is_pasted, theirs, typed_like
 from slowwave.memory.model import RETRACTS, CandidateOrigin, Category
-from slowwave.memory.named import named
+from slowwave.memory.search import named
 from slowwave.reading.commands import FORGET, REMEMBER, requests_in
 from slowwave.reading.items import Chosen, Part, Ran, Reading, Said
 from slowwave.reading.statements import Statement, contents_of, statements

@@ -9,7 +9,7 @@ from slowwave.extraction.session import states_of
 from slowwave.extraction.streams import is_known
 from slowwave.extraction.taking import EXTRACTOR
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.names import name_to_json
+from slowwave.memory.model import name_to_json
 from slowwave.stores.model import StoredSession
 
 

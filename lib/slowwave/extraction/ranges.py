@@ -18,8 +18,7 @@ import orjson
 from slowwave.errors import UnreadableError
 from slowwave.formats.lines import SUFFIX, open_plain
 from slowwave.formats.model import Span
-from slowwave.memory.model import ExtractedRange
-from slowwave.memory.names import name_to_json
+from slowwave.memory.model import ExtractedRange, name_to_json
 
 Runs = tuple[tuple[int, int], ...]
 _CHUNK = 1 << 20

@@ -23,7 +23,7 @@ class Refused(msgspec.Struct, frozen=True):
     """A session that a gate refused after it was decoded.
 
     Attributes:
-        session: the session's id, as :mod:`slowwave.memory.names` spells it.
+        session: the session's id, as :mod:`slowwave.memory.model` spells it.
         stamp: of its files, as :func:`stamp_of` returns it; another stamp means another progress.
         extractor: name and version of the extractor.
         progress: what the gates were told.

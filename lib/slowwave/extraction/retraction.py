@@ -10,7 +10,7 @@ import re
 from functools import cache
 
 from slowwave.extraction.retraction_words import HABITS, RULES
-from slowwave.memory.named import named
+from slowwave.memory.search import named
 
 _BEGINS = (
     r"(?:^|[,;:\u2013—-]\s*|[.!?。！]\s*|\b(?:and|but|so|then|und|et|y|e|en)\s+)(?:(?:can|could|would) you |you can |you may "

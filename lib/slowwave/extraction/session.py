@@ -15,8 +15,7 @@ from slowwave.extraction.taking import EXTRACTOR, Taken, taken
 from slowwave.extraction.unerased import unerased
 from slowwave.formats.model import Message, Span, Transcript
 from slowwave.formats.registry import by_name
-from slowwave.memory.model import ExtractedRange, SessionRef
-from slowwave.memory.names import name_to_json
+from slowwave.memory.model import ExtractedRange, SessionRef, name_to_json
 from slowwave.reading.items import Meaning
 from slowwave.reading.session import read
 from slowwave.report import Gate

@@ -15,9 +15,10 @@ from slowwave.consolidation.inbox import Parked, Waiting, accept, accept_fact, i
 from slowwave.consolidation.lock import held
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.memory.book import read_book
-from slowwave.memory.delivery.deliver import REFUSED, refresh
+from slowwave.memory.delivery.files import refresh
+from slowwave.memory.delivery.register import REFUSED
+from slowwave.memory.evidence import Source, sources_of
 from slowwave.memory.folder import MemoryFolder
-from slowwave.memory.said import Source, sources_of
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, urgency
 from slowwave.retention.locks import beside_jobs

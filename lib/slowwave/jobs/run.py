@@ -19,8 +19,7 @@ import msgspec
 from slowwave.clock import Clock, FixedClock, SystemClock
 from slowwave.errors import NotFoundError, SlowwaveError, UnwritableError, told
 from slowwave.files import private_folder, write_all
-from slowwave.memory.everywhere import NAME, global_folder
-from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.folder import NAME, MemoryFolder, global_folder
 from slowwave.places import archive_folder, home_folder, state_folder
 from slowwave.report import Gate, Item, Report, Span
 from slowwave.retention.sessions import remove_leftovers

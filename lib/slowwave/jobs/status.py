@@ -24,14 +24,13 @@ from slowwave.consolidation.lock import refusal
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.failures import read_failures
 from slowwave.jobs.run import chosen_by, memory_folders
+from slowwave.memory.authors import known_lines
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.hooks import spoken
 from slowwave.memory.delivery.register import Register, placed_of, read_register
-from slowwave.memory.foreign import known_lines
 from slowwave.memory.guard import OWN_FOLDER
-from slowwave.memory.model import iso
-from slowwave.memory.names import name_from_json
+from slowwave.memory.model import iso, name_from_json
 from slowwave.observability.alarms import REMEMBERING
 from slowwave.observability.lessons import Kind, learned, remembered
 from slowwave.observability.night import STOPPED, Alarm, Night, Spent, history_path, read_nights

@@ -15,10 +15,9 @@ from slowwave.extraction.job import extract_sessions
 from slowwave.jobs.model import is_batched, language_model
 from slowwave.jobs.run import Run, Step, Whole
 from slowwave.memory.delivery.commands import bring_commands
-from slowwave.memory.delivery.deliver import REFUSED, deliver
-from slowwave.memory.delivery.register import Register, read_register
-from slowwave.memory.everywhere import NAME, global_folder, import_into
-from slowwave.memory.topics import INDEX
+from slowwave.memory.delivery.files import deliver
+from slowwave.memory.delivery.register import REFUSED, Register, read_register
+from slowwave.memory.folder import INDEX, NAME, global_folder, import_into
 from slowwave.places import archive_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Eraser

@@ -17,7 +17,7 @@ from slowwave.jobs.portions import manifest_of, read_manifest, write_manifest
 from slowwave.jobs.run import Run, discreet, require_places
 from slowwave.jobs.steps import asks_by_batch, retains
 from slowwave.jobs.story import began_of, first_look
-from slowwave.memory.difference import difference
+from slowwave.memory.undo import difference
 from slowwave.observability.lessons import Learned
 from slowwave.observability.page import learned_lines, literal
 from slowwave.observability.sections import weeks_of

@@ -17,12 +17,10 @@ from slowwave.formats.messages import state_of
 from slowwave.formats.model import Message
 from slowwave.formats.registry import by_name
 from slowwave.hostile import hostile_reason
-from slowwave.memory.book import Memory, read_book
-from slowwave.memory.everywhere import NAME, global_folder
-from slowwave.memory.evidence import check_all
-from slowwave.memory.said import said_at
+from slowwave.memory.book import Memory, read_book, standing_of
+from slowwave.memory.evidence import check_all, said_at
+from slowwave.memory.folder import NAME, global_folder
 from slowwave.memory.search import search_memories
-from slowwave.memory.standing import standing_of
 from slowwave.places import archive_folder
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings

@@ -5,8 +5,10 @@ loses at most the ranges, these bytes are read again, and ids keep the candidate
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
@@ -14,7 +16,7 @@ from slowwave.files import at_fault_point, fsync_folder, require_file, write_all
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
 from slowwave.memory.guard import OWN_FOLDER, guarded
-from slowwave.memory.model import Candidate, ExtractedRange
+from slowwave.memory.model import DROPS, Candidate, ExtractedRange
 
 FILE = "candidates.jsonl"
 
@@ -159,3 +161,185 @@ def append_lines(path: Path, lines: Sequence[bytes]) -> None:
         os.close(fd)
     if is_new:
         fsync_folder(path.parent)
+
+
+# Which candidates wait, and which line shows each: one line for one fact, and none that a person took out.
+
+REMOVED = "a person removed its line from extracted.md"
+REWORDED = "a person put its line in extracted.md in their own words"
+# Indel ratio, 0 to 100: a line at least this like ours is taken for a rewording of it
+_ALIKE = 60.0
+# one person takes out a few lines; so many at once, and more than a share of all, is an accident
+MOST_REMOVED = 3
+USUAL_LOSS = 0.25
+# agents read the file (seed 000)
+_SHOWN = 0.5
+
+
+def fact_line(label: str, text: str, confidence: float) -> str:
+    """Return one fact as Cersei writes it, without line end."""
+    words = " ".join(text.split())
+    return f"- **[{label}]** {words} *(confidence: {confidence * 100:.0f}%)*"
+
+
+def candidate_line(candidate: Candidate) -> str:
+    """Return the line of a candidate."""
+    return fact_line(candidate.category, candidate.text, candidate.confidence)
+
+
+def _says(line: str, others: Collection[str]) -> bool:
+    """Say whether one of other lines is a rewording of a line."""
+    from rapidfuzz import fuzz  # noqa: PLC0415 - the commands that only list things need it not
+
+    return any(fuzz.ratio(line, other) >= _ALIKE for other in others)
+
+
+def _is_for_agents(candidate: Candidate) -> bool:
+    """Say whether agents may read a candidate that waits: what is unsure or doubtful waits for a person alone."""
+    return not candidate.doubt and candidate.confidence >= _SHOWN and candidate.key != DROPS
+
+
+@dataclass(slots=True)
+class Waiting:
+    """What ``extracted.md`` shall show.
+
+    Attributes:
+        batches: day and lines of each batch, in file order; a line stands in one batch only.
+        gone: lines of ours that shall not be there.
+        shown: the line that shows each waiting candidate.
+        withdrawn: why a person's change of the file refuses a waiting candidate, by its id.
+        lost: how many lines went missing by accident; they are given again.
+    """
+
+    batches: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
+    gone: list[str] = field(default_factory=list[str])
+    shown: dict[str, str] = field(default_factory=dict[str, str])
+    withdrawn: dict[str, str] = field(default_factory=dict[str, str])
+    lost: int = 0
+
+    @property
+    def warning(self) -> str:
+        """What to tell about lines that went missing by accident, "" when there are none."""
+        if not self.lost:
+            return ""
+        return (
+            f"{self.lost} waiting lines were gone from extracted.md at once, which looks like an accident; they stand "
+            f"there again (take out {MOST_REMOVED} at a time, or raise consolidation.max_loss)"
+        )
+
+
+def waiting(
+    text: str,
+    entries: Sequence[Candidate | ExtractedRange],
+    done: Collection[str],
+    shown: Mapping[str, str],
+    day: str = "",
+    max_loss: float = USUAL_LOSS,
+) -> Waiting:
+    """Return what the file shall show.
+
+    Args:
+        text: the file as it is.
+        entries: candidates and ranges in file order.
+        done: ids of the candidates that consolidation has dealt with; as a mapping, with what became of each.
+        shown: the lines that the file was given, by candidate.
+        day: of a batch that names none.
+        max_loss: when a larger share of the shown facts is gone at once, nobody meant it.
+    """
+    # what a model takes out is no agent's to read either, whatever the next dream makes of it
+    taken = {e.value: "" for e in entries if isinstance(e, Candidate) and e.key == DROPS}
+    done = taken | {one: cast("Mapping[str, str]", done)[one] if isinstance(done, Mapping) else "" for one in done}
+    entries = [e for e in entries if not isinstance(e, Candidate) or _is_for_agents(e)]
+    facts = _Facts(text, entries, done, shown, max_loss)
+    found = Waiting()
+    for of_day, batch in _batches(entries, day):
+        lines = [line for c in batch if c.id not in done and (line := facts.line_of(c))]
+        found.batches.append((of_day, lines))
+    found.shown = facts.shown
+    found.withdrawn = facts.withdrawn
+    found.lost = facts.lost
+    kept = set(facts.shown.values())
+    found.gone = [line for e in entries if isinstance(e, Candidate) and (line := candidate_line(e)) not in kept]
+    return found
+
+
+def _batches(entries: Sequence[Candidate | ExtractedRange], default: str) -> Iterator[tuple[str, list[Candidate]]]:
+    """Yield the candidates batch by batch with their day."""
+    batch: list[Candidate] = []
+    day = ""
+    for entry in [*entries, None]:
+        if isinstance(entry, Candidate):
+            batch.append(entry)
+            continue
+        # a batch ends with its ranges, which say when it was read; a torn one takes the day of its last message
+        day = entry.at[:10] if entry is not None and entry.at else day
+        if batch:
+            yield day or default or batch[-1].observed_at[:10], batch
+        batch = []
+
+
+class _Facts:
+    """The waiting candidates by what they say."""
+
+    def __init__(
+        self,
+        text: str,
+        entries: Sequence[Candidate | ExtractedRange],
+        done: Collection[str],
+        shown: Mapping[str, str],
+        max_loss: float,
+    ) -> None:
+        candidates = [e for e in entries if isinstance(e, Candidate)]
+        self._settled = {candidate_line(c) for c in candidates if c.id in done}
+        self.shown: dict[str, str] = {}
+        self.withdrawn: dict[str, str] = {}
+        self._leads: dict[str, str] = {}
+        present = [line.rstrip() for line in text.split("\n")]
+        ours = {candidate_line(c) for c in candidates}
+        self._others = [line for line in present if line.startswith("- ") and line not in ours]
+        self._present = set(present)
+        refused = _refused_before(candidates, done)
+        facts: dict[tuple[str, str], list[Candidate]] = {}
+        for candidate in candidates:
+            if candidate.id not in done:
+                facts.setdefault(_fact(candidate), []).append(candidate)
+        changed = {fact: self._withdrawn(group, shown) for fact, group in facts.items() if fact not in refused}
+        removed = [fact for fact, reason in changed.items() if reason == REMOVED]
+        known = sum(any(c.id in shown for c in facts[fact]) for fact in changed)
+        self.lost = len(removed) if len(removed) > max(MOST_REMOVED, max_loss * known) else 0
+        reasons = refused | changed | (dict.fromkeys(removed, "") if self.lost else {})
+        for fact, group in facts.items():
+            reason = reasons[fact]
+            lead = max(group, key=lambda c: c.confidence)
+            for candidate in group:
+                if reason:
+                    self.withdrawn[candidate.id] = reason
+                else:
+                    self.shown[candidate.id] = candidate_line(lead)
+            self._leads[lead.id] = candidate_line(lead)
+
+    def line_of(self, candidate: Candidate) -> str:
+        """Return the line of a candidate that leads its fact, "" for every other one."""
+        return self._leads.get(candidate.id, "") if candidate.id not in self.withdrawn else ""
+
+    def _withdrawn(self, group: Sequence[Candidate], shown: Mapping[str, str]) -> str:
+        """Return why a person does not want this fact, or "": a line was given, and none for it is there."""
+        given = [line for c in group if (line := shown.get(c.id)) and line not in self._settled]
+        if not given or any(line in self._present for line in (*given, *map(candidate_line, group))):
+            return ""
+        return REWORDED if _says(given[-1], self._others) else REMOVED
+
+
+def _fact(candidate: Candidate) -> tuple[str, str]:
+    return candidate.category, candidate.text.casefold()
+
+
+def _refused_before(candidates: Sequence[Candidate], done: Collection[str]) -> dict[tuple[str, str], str]:
+    """Return the facts that consolidation refused for a person's sake, with the reason: they hold for new sessions."""
+    outcomes: Mapping[str, str] = cast("Mapping[str, str]", done) if isinstance(done, Mapping) else {}
+    found: dict[tuple[str, str], str] = {}
+    for candidate in candidates:
+        reason = outcomes.get(candidate.id, "").removeprefix("refuse: ")
+        if reason in (REMOVED, REWORDED):
+            found[_fact(candidate)] = reason
+    return found

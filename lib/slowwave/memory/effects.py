@@ -33,7 +33,7 @@ class Watched(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
     Attributes:
         dialect: of the session.
-        session: its id, as :mod:`slowwave.memory.names` spells it.
+        session: its id, as :mod:`slowwave.memory.model` spells it.
         began: when it began, ISO.
         followed: memories that it kept.
         broken: memories that it did not keep.

@@ -1,17 +1,28 @@
-"""Whether the bytes that prove a fact are still there: in files, in packed files, in rows of databases."""
+"""Whether the bytes that prove a fact are still there, where they lie now, and in which words."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import Literal
+from typing import Any, BinaryIO, Literal, Self, cast
+
+import msgspec
+import orjson
 
 from slowwave.errors import UnreadableError
+from slowwave.formats.codex.home import find_rollout, sibling, thread_in_name
+from slowwave.formats.lines import MOST_BYTES, SUFFIX, open_plain, plain_of
 from slowwave.formats.rows import RowReader, StaleRowsError, names_row
-from slowwave.memory.lookup import PlainFiles, all_transcripts, named, places
-from slowwave.memory.model import Evidence
-from slowwave.memory.names import name_from_json, name_to_json, printable
-from slowwave.stores.archive.shelf import is_inside
+from slowwave.letters import visible
+from slowwave.memory.book import Memory
+from slowwave.memory.model import Evidence, name_from_json, name_to_json, printable
+from slowwave.reading.dialogs import written
+from slowwave.secrets.redactor import Redactor
+from slowwave.stores.archive.shelf import PackedPlaces, is_inside, pack_of
+
+# Whether the bytes that prove a fact are still there: in files, in packed files, in rows of databases.
 
 Finding = Literal["ok", "moved", "changed", "lost"]
 
@@ -90,6 +101,72 @@ def unproven(evidence: Mapping[str, Sequence[Evidence]], folders: Sequence[Path]
         elif checked.finding == "lost":
             reasons.setdefault(fact, f"its evidence is gone with {printable(checked.path)}")
     return reasons
+
+
+class PlainFiles:
+    """Opens plain and packed files for reading; the last one stays open, since its pieces come one after the other.
+
+    Args:
+        folders: where archives of sessions may lie.
+
+    Attributes:
+        packs: the files in these archives.
+    """
+
+    def __init__(self, folders: Sequence[Path] = ()) -> None:
+        self.packs = PackedPlaces(folders)
+        self._opened: tuple[Path, int, BinaryIO] | None = None
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def open(self, path: Path, most: int = MOST_BYTES) -> BinaryIO:
+        """Return the file; of its plain bytes only the first ``most`` are needed.
+
+        Raises:
+            UnreadableError: it cannot be opened.
+        """
+        if self._opened is None or self._opened[0] != path or self._opened[1] < most:
+            self._opened = None
+            self._stack.close()
+            self._opened = path, most, self._stack.enter_context(self._plain(path, most))
+        return self._opened[2]
+
+    def has(self, path: Path) -> bool:
+        """Say whether there is such a file."""
+        return path in self.packs if is_inside(path) else path.is_file()
+
+    def _plain(self, path: Path, most: int) -> BinaryIO:
+        return plain_of(path, self.packs.open(path), most=most) if is_inside(path) else open_plain(path, most=most)
+
+    def is_at(self, path: Path, evidence: Evidence) -> bool:
+        """Say whether the recorded bytes lie at the recorded place of a file."""
+        try:
+            file = self.open(path, most=evidence.offset + evidence.length)
+            file.seek(evidence.offset)
+            return hashlib.sha256(file.read(evidence.length)).hexdigest() == evidence.sha256
+        except (OSError, UnreadableError):
+            return False
+
+    def search(self, path: Path, pieces: Iterable[Evidence]) -> dict[str, int]:
+        """Return where pieces lie in a file, by their hash: one reading for all of them."""
+        wanted: dict[int, set[str]] = {}
+        for piece in pieces:
+            wanted.setdefault(piece.length, set()).add(piece.sha256)
+        found: dict[str, int] = {}
+        try:
+            file = self.open(path)
+            offset = file.seek(0)
+            for line in file:
+                _search_line(line, offset, wanted, found)
+                offset += len(line)
+        except (OSError, UnreadableError):
+            return found
+        return found
 
 
 def _read_again(
@@ -185,3 +262,287 @@ def _checked_row(evidence: Evidence, folders: Sequence[Path], rows: RowReader) -
     if other is not None:
         return Checked(evidence, "changed", name_to_json(other), -1)
     return Checked(evidence, "lost", evidence.path, -1)
+
+
+# Where the bytes of evidence lie now: at their place, elsewhere in their file, or in another file.
+#
+# Every file is read at most twice, however many pieces are looked for: once at the recorded places, once from beginning
+# to end for all pieces that were not there. A record is one line, or one of several objects that stand on one line.
+
+_BLANK = b" \t\r\n\0"
+_TRANSCRIPTS = (".jsonl", f".jsonl{SUFFIX}")
+
+Found = dict[str, tuple[Path, int]]
+
+
+def _search_line(line: bytes, offset: int, wanted: dict[int, set[str]], found: dict[str, int]) -> None:
+    raw = line.strip(_BLANK)
+    begin = offset + len(line) - len(line.lstrip(_BLANK))
+    hashes = wanted.get(len(raw))
+    if hashes and (digest := hashlib.sha256(raw).hexdigest()) in hashes:
+        found.setdefault(digest, begin)
+    start = 0
+    # two objects on one line: each of them may be a record
+    while start >= 0 and b"}{" in raw:
+        for length, those in wanted.items():
+            end = start + length
+            if raw[end - 1 : end] == b"}" and end <= len(raw):
+                digest = hashlib.sha256(raw[start:end]).hexdigest()
+                if digest in those:
+                    found.setdefault(digest, begin + start)
+        start = raw.find(b"}{", start) + 1 or -1
+
+
+def places(path: Path, folders: Sequence[Path], packs: PackedPlaces) -> Iterator[Path]:
+    """Yield the file itself, then where else its client may have put it, then files of its name in the folders.
+
+    What was archived comes before files that have no more than its name.
+    """
+    yield path
+    if path.name.endswith(_TRANSCRIPTS):
+        yield sibling(path)
+        if (thread := thread_in_name(path)) and (rollout := find_rollout(path, thread)) is not None:
+            yield rollout
+        yield from packs.named(path)
+        yield from packs.named(sibling(path))
+        yield from named(sibling(path).name, folders)
+    yield from named(path.name, folders)
+
+
+def named(name: str, folders: Sequence[Path]) -> Iterator[Path]:
+    """Yield the files of a name below the folders."""
+    for folder in folders:
+        if folder.is_dir():
+            yield from sorted(folder.rglob(_literal(name)))
+
+
+def all_transcripts(folders: Sequence[Path], packs: PackedPlaces) -> Iterator[Path]:
+    """Yield every transcript below the folders once: a session may have been renamed, forked in parts or copied."""
+    yield from (place for place in packs.every() if place.name.endswith(_TRANSCRIPTS))
+    seen: set[Path] = set()
+    for folder in folders:
+        for path in sorted(folder.rglob("*.jsonl*")) if folder.is_dir() else ():
+            if path.name.endswith(_TRANSCRIPTS) and path not in seen and path.is_file():
+                seen.add(path)
+                yield path
+
+
+def _literal(name: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+# The words of the transcript that evidence points at, as they stand there now, for a person who asks why.
+
+# what is shown around the words that matter
+_AROUND = 240
+_LEAST_ALIKE = 50.0
+# how far before a record its agent's last words are looked for
+_BEFORE = 1 << 18
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Where a fact was said, for a person.
+
+    Attributes:
+        quote: the words that matter.
+        around: what was said around them, as it stands there now; "" when it is gone.
+        before: the end of what the agent had said right before, which an answer is about; "" where nobody can tell.
+        path: the transcript.
+        finding: ok, moved, changed or lost.
+    """
+
+    quote: str
+    around: str
+    before: str
+    path: str
+    finding: str
+
+
+def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: int, redact: Redactor) -> list[Source]:
+    """Return where a fact was said, the latest first, each place with what stands around it.
+
+    Args:
+        evidence: what was recorded.
+        transcripts: where files that were moved are looked for.
+        most: how many places are told.
+        redact: takes out secrets, and what was erased.
+
+    Raises:
+        UnreadableError: a database changes all the time while it is read.
+    """
+    latest = {(piece.path, piece.quote): piece for piece in evidence}
+    chosen = list(reversed(latest.values()))[: most * 2]
+    found: dict[tuple[str, str], Source] = {}
+    for checked in check_all(chosen, transcripts) if chosen else ():
+        around, before = said_at(checked, redact), _said_before(checked, redact)
+        source = Source(redact(checked.evidence.quote), around, before, printable(checked.path), checked.finding)
+        # copies and forks of a session say the same again
+        found.setdefault((source.quote, around), source)
+    return list(found.values())[:most]
+
+
+def said_at(checked: Checked, redact: Redactor) -> str:
+    """Return what was said where evidence was found, cut around its quote, without secrets; "" when it is gone."""
+    if checked.finding not in {"ok", "moved"}:
+        return ""
+    from rapidfuzz import fuzz  # noqa: PLC0415 - the commands that only list things need it not
+
+    texts = list(_texts(_decoded(_bytes_of(checked))))
+    quote = " ".join(checked.evidence.quote.split())
+    if not texts:
+        return ""
+
+    def likeness(text: str) -> float:
+        # a word of the quote is no place where all of it stands
+        return fuzz.partial_ratio(quote, text[:20_000]) * min(1.0, len(text) / len(quote))
+
+    best = max(texts, key=lambda text: (likeness(text), -len(text))) if quote else texts[0]
+    if quote and likeness(best) < _LEAST_ALIKE:
+        return ""
+    # secrets are looked for in the whole text: a cut one would not be known as one
+    return _around(_without_secrets(best, redact), quote)
+
+
+def _said_before(checked: Checked, redact: Redactor) -> str:
+    """Return the end of the agent's last words in the lines before evidence, without secrets."""
+    if checked.finding not in {"ok", "moved"} or checked.is_archived or names_row(checked.evidence.record):
+        return ""
+    try:
+        with Path(name_from_json(checked.path)).open("rb") as file:
+            start = max(checked.offset - _BEFORE, 0)
+            file.seek(start)
+            lines = file.read(checked.offset - start).split(b"\n")
+    except OSError:
+        return ""
+    for raw in reversed(lines[1 if start else 0 :]):
+        record = _decoded(raw) if b"assistant" in raw else None
+        message = next((m for m in _messages(record) if m.get("role") == "assistant"), None)
+        if message and (words := " ".join(_without_secrets(_spoken(message.get("content")), redact).split())):
+            return words if len(words) <= _AROUND else f"…{words[-_AROUND:]}"
+    return ""
+
+
+def _without_secrets(text: str, redact: Redactor) -> str:
+    """Return a whole text as whoever read the session saw it: as one, and each answer or value in it by itself.
+
+    A client tells an answer in a sentence or in JSON of its own, whose signs around it would hide a secret in it.
+    """
+    text = visible(text)
+    value = _decoded(text.encode("utf-8", "replace")) if text.lstrip()[:1] in ("{", "[") else text
+    if not isinstance(value, str):
+        return redact(orjson.dumps(_each(value, redact)).decode())
+    for words in {words for told in written(text) for words in told if words}:
+        text = text.replace(words, redact(words))
+    return redact(text)
+
+
+def _each(value: Any, redact: Redactor) -> Any:
+    """Return a value of JSON with each text in it redacted by itself."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {name: _each(item, redact) for name, item in cast("dict[str, Any]", value).items()}
+    return [_each(item, redact) for item in cast("list[Any]", value)] if isinstance(value, list) else value
+
+
+def _messages(record: Any) -> Iterator[dict[str, Any]]:
+    """Yield what of a record may be a message: itself, or what clients wrap one in."""
+    if isinstance(record, dict):
+        found = cast("dict[str, Any]", record)
+        yield found
+        for name in ("message", "payload"):
+            if isinstance(found.get(name), dict):
+                yield found[name]
+
+
+def _spoken(content: Any) -> str:
+    """Return the text of a message's content, without thoughts, calls and results."""
+    if isinstance(content, str):
+        return content
+    blocks = cast("list[Any]", content) if isinstance(content, list) else []
+    texts = [cast("dict[str, Any]", b) for b in blocks if isinstance(b, dict)]
+    return "\n".join(str(b["text"]) for b in texts if str(b.get("type")).endswith("text") and b.get("text"))
+
+
+def _bytes_of(checked: Checked) -> bytes:
+    path, piece = Path(name_from_json(checked.path)), checked.evidence
+    try:
+        if names_row(piece.record):
+            with RowReader() as rows:
+                return (rows.read(path, piece.record) or b"")[piece.offset : piece.offset + piece.length]
+        folders = [pack_of(path).parent] if checked.is_archived else []
+        with PlainFiles(folders) as files:
+            file = files.open(path, most=checked.offset + piece.length)
+            file.seek(checked.offset)
+            return file.read(piece.length)
+    except (OSError, UnreadableError):
+        return b""  # it was there a moment ago, and its client goes on writing
+
+
+def _decoded(raw: bytes) -> Any:
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        return raw.decode("utf-8", "replace")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in cast("dict[str, Any]", value).values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from _texts(item)
+
+
+def _around(text: str, quote: str) -> str:
+    """Return the part of a text around a quote."""
+    from rapidfuzz import fuzz  # noqa: PLC0415 - as above
+
+    at = fuzz.partial_ratio_alignment(quote, text) if quote else None
+    begin, end = (at.dest_start, at.dest_end) if at else (0, len(quote))
+    start, stop = max(begin - _AROUND, 0), end + _AROUND
+    return ("…" if start else "") + text[start:stop].strip() + ("…" if stop < len(text) else "")
+
+
+# Whether every memory proves itself: its evidence re-reads to the same bytes.
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """One memory with what became of its evidence."""
+
+    memory: Memory
+    evidence: tuple[Checked, ...]
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether every piece of its evidence was found."""
+        return all(c.finding in {"ok", "moved"} for c in self.evidence)
+
+
+def verify(memories: Iterable[Memory], folders: Sequence[Path]) -> list[Verified]:
+    """Read the evidence of memories again; ``folders`` are where files that were moved are looked for.
+
+    Raises:
+        UnreadableError: a database changes all the time while it is read.
+    """
+    every = list(memories)
+    checked = iter(check_all([e for m in every for e in m.evidence], folders))
+    return [Verified(m, tuple(islice(checked, len(m.evidence)))) for m in every]
+
+
+def totals(verified: Iterable[Verified]) -> dict[str, int]:
+    """Return the numbers of pieces of evidence by finding, of those moved that are archived, and of memories."""
+    every = list(verified)
+    findings: tuple[Finding, ...] = ("ok", "moved", "changed", "lost")
+    checked = [c.finding for v in every for c in v.evidence]
+    return {
+        "checked": len(checked),
+        **{finding: checked.count(finding) for finding in findings},
+        "archived": sum(c.is_archived for v in every for c in v.evidence if c.finding == "moved"),
+        "memories": len(every),
+        "unproven": sum(not v.is_proven for v in every),
+    }

@@ -1,14 +1,19 @@
-"""Reading a memory folder as one thing: the files that count, and the hashes that a commit depends on."""
+"""A memory folder as one thing: the files that count, its topic files, and the folder of what holds everywhere."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from slowwave.errors import UnreadableError
-from slowwave.files import file_bytes
+from slowwave.errors import RefusedError, SettingsError, UnreadableError
+from slowwave.files import atomic_write, file_bytes
 from slowwave.memory.guard import OWN_FOLDER
-from slowwave.memory.topics import INDEX
+from slowwave.memory.model import Category
+from slowwave.places import data_folder
+from slowwave.settings import Settings
+
+# Reading a memory folder, and the hashes that a commit depends on.
 
 STATE_FILE = ".consolidation_state.json"
 LOCK_FILE = ".consolidation_lock"
@@ -96,3 +101,120 @@ def visible_files(memory: Path) -> dict[str, bytes]:
         if path.is_file() and not name.startswith(f"{OWN_FOLDER}/") and name != LOCK_FILE:
             found[name] = file_bytes(path)
     return found
+
+
+# The topic files of a memory folder: one for each category, with the front matter that clients scan.
+
+INDEX = "MEMORY.md"
+
+
+# the four kinds that Cersei and Claude Code know in front matter: user, feedback, project, reference
+class Topic(NamedTuple):
+    """A topic file: its name, and what its front matter says."""
+
+    file: str
+    title: str
+    description: str
+    type: str
+
+
+TOPICS: dict[Category, Topic] = {
+    "constraint": Topic("constraints.md", "Constraints", "what must or must never be done here", "feedback"),
+    "preference": Topic("preferences.md", "Preferences", "how the user wants things done", "user"),
+    "decision": Topic("decisions.md", "Decisions", "what was decided, and holds until something newer", "project"),
+    "project": Topic("project.md", "Project", "facts about this project", "project"),
+    "pattern": Topic("patterns.md", "Patterns", "commands and ways of working that proved themselves", "reference"),
+}
+# what an index entry refers to when it is a pointer to a file and not a memory
+POINTER = "file:"
+# and when it is one to a page that somebody else wrote
+PAGE = "page:"
+_BRACKETS = str.maketrans("[]", "()")
+
+
+def new_topic_file(category: Category) -> bytes:
+    """Return the content of a topic file before its first memory."""
+    topic = TOPICS[category]
+    return (f"---\nname: {topic.title}\ndescription: {topic.description}\ntype: {topic.type}\n---\n\n").encode()
+
+
+def new_index_file() -> bytes:
+    """Return the content of the index before its first line."""
+    return b"# Memory\n\n"
+
+
+def memory_line(text: str) -> str:
+    """Return the bullet line of a memory: always one line, whatever the text holds."""
+    return "- " + " ".join(text.split())
+
+
+def fact_line(category: Category, text: str, since: str) -> str:
+    """Return the bullet line of a fact: a decision says since when it holds, where that is known and not said yet.
+
+    Args:
+        category: of the fact.
+        text: its words.
+        since: ISO time, or "".
+    """
+    day = since[:10]
+    return memory_line(f"{text} ({day})" if category == "decision" and day and day not in text else text)
+
+
+def page_line(file: str, front: Mapping[str, str]) -> str:
+    """Return the line of the index that leads to a page which somebody else wrote."""
+    title = " ".join(front.get("name", "").split()) or file.removesuffix(".md").replace("_", " ").replace("-", " ")
+    told = " ".join(front.get("description", "").split())
+    return f"- [{title.translate(_BRACKETS)}]({file})" + (f": {told}" if told else "")
+
+
+def pointer_line(category: Category, number: int) -> str:
+    """Return the line of the index that leads to a topic file."""
+    topic = TOPICS[category]
+    noun = "memory" if number == 1 else "memories"
+    return f"- [{topic.title}]({topic.file}): {topic.description} ({number} {noun})"
+
+
+# The folder of what holds in every project, and the line that lets agents read it.
+
+NAME = "global"
+
+
+def global_folder(settings: Settings, environ: Mapping[str, str]) -> Path:
+    """Return the folder of what holds in every project; it may not exist yet.
+
+    Raises:
+        SettingsError: its template is malformed.
+    """
+    template = settings.memory.global_folder
+    try:
+        path = template.format(data=data_folder(environ))
+    except (KeyError, IndexError, ValueError) as error:
+        raise SettingsError("memory.global_folder", template, "may hold {data} only") from error
+    return Path(path).expanduser().absolute()
+
+
+def import_line(folder: Path) -> str:
+    """Return the line that imports the global memory into a file that agents read."""
+    return f"@{folder / INDEX}"
+
+
+def import_into(path: Path, folder: Path) -> bool:
+    """Append the import line to a file unless it is there; return whether that was needed.
+
+    Everything that stands in the file keeps its bytes; a link is followed.
+
+    Raises:
+        RefusedError: the folder of the file does not exist.
+        OSError: the file cannot be written.
+    """
+    target = path.expanduser().resolve()
+    if not target.parent.is_dir():
+        raise RefusedError(f"{target.parent}: does not exist, so the global memory is not imported there")
+    old = read_or_none(target) or b""
+    line = import_line(folder).encode("utf-8", "surrogateescape")
+    if line in (found.strip() for found in old.split(b"\n")):
+        return False
+    end = b"\r\n" if b"\r\n" in old else b"\n"
+    gap = b"" if not old or old.endswith(b"\n") else end
+    atomic_write(target, old + gap + line + end)
+    return True

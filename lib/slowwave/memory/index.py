@@ -8,13 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slowwave.memory.book import Memory, own_line
+from slowwave.memory.book import Memory, Standing, own_line
+from slowwave.memory.folder import PAGE, POINTER, TOPICS, pointer_line
 from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.model import Category
-from slowwave.memory.pages import target_of
-from slowwave.memory.standing import Standing
-from slowwave.memory.topics import PAGE, POINTER, TOPICS, pointer_line
-from slowwave.memory.weave import line_cost, line_count
+from slowwave.memory.pages import line_cost, line_count, target_of
 
 # What an agent loses most by not knowing comes first.
 _WEIGHT: dict[Category, float] = {

@@ -48,7 +48,6 @@ EventKind = Literal[
     "erase",  # secrets were taken out of transcripts and memories, and hashes renewed
 ]
 
-
 Writer = Literal[
     "person",  # typed in a session before anybody else said it, or edited outside of any session
     "agent",  # an agent wrote it; usual for clients whose agents keep notes

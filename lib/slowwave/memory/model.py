@@ -1,7 +1,10 @@
 """Candidates, evidence and memories: what is kept about a fact, and the JSON form that other programs rely on."""
 
 import hashlib
+import os
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -34,7 +37,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """Bytes on disk that show a fact.
 
     Attributes:
-        path: absolute path of the transcript file at the time of extraction, as :mod:`slowwave.memory.names` spells it.
+        path: absolute path of the transcript file at the time of extraction, as :func:`name_to_json` spells it.
         record: the client's id of the record, or "" when it has none; of a row of a database its name
             (:mod:`slowwave.formats.rows`).
         offset: byte offset of the record in the file (of a packed file in its plain bytes), or in the row.
@@ -52,7 +55,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionRef(msgspec.Struct, frozen=True):
-    """The session a candidate was read from; id and path as :mod:`slowwave.memory.names` spells them."""
+    """The session a candidate was read from; id and path as :func:`name_to_json` spells them."""
 
     dialect: str
     id: str
@@ -157,3 +160,32 @@ def seen_in(evidence: tuple[Evidence, ...]) -> tuple[str, ...]:
 def iso(at: datetime) -> str:
     """Return an aware time as ISO 8601 in UTC with seconds, ``2026-11-03T09:30:00Z``."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# Names of files and sessions in JSON: a name may hold bytes that are not UTF-8, a JSON string may not.
+#
+# Such a byte is written as NUL and its two hex digits, for example ``x\u0000ff.jsonl``: no name holds a NUL, so the
+# form is reversible, every JSON parser takes it, and all other names stay as they are.
+
+_ESCAPED = re.compile("\0([0-9a-f]{2})")
+# how Python spells a byte that is not UTF-8 in a name
+_BYTE = re.compile("[\udc80-\udcff]")
+# a half of a surrogate pair that stands for no byte is no part of any name on disk
+_OTHER = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_BASE = 0xDC00
+
+
+def name_to_json(name: str | Path) -> str:
+    """Return a name or path in the form in which JSON keeps it."""
+    return _OTHER.sub("\ufffd", _BYTE.sub(lambda byte: f"\0{ord(byte[0]) - _BASE:02x}", os.fspath(name)))
+
+
+def name_from_json(text: str) -> str:
+    """Return the name or path that :func:`name_to_json` was given."""
+    return _ESCAPED.sub(lambda byte: chr(_BASE + int(byte[1], 16)), text)
+
+
+def printable(text: str) -> str:
+    """Return a text that may hold such names in a form that every terminal and every log takes."""
+    plain = _BYTE.sub(lambda byte: f"\\x{ord(byte[0]) - _BASE:02x}", name_from_json(text))
+    return _OTHER.sub("\ufffd", plain)

@@ -16,9 +16,9 @@ import msgspec
 
 from slowwave.errors import SlowwaveError
 from slowwave.memory.book import Memory
+from slowwave.memory.evidence import Source, sources_of
 from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.model import iso
-from slowwave.memory.said import Source, sources_of
 from slowwave.observability.lessons import (
     Ask,
     Change,

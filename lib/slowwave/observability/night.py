@@ -16,7 +16,7 @@ from slowwave.files import at_fault_point, file_bytes, private_folder, write_all
 from slowwave.formats.append import locked_file
 from slowwave.formats.times import parse_time
 from slowwave.memory.book import read_book
-from slowwave.memory.topics import INDEX
+from slowwave.memory.folder import INDEX
 from slowwave.places import state_folder
 from slowwave.report import BY_SETTING, PARKED_FOR_REVIEW, Report, Span
 

@@ -15,7 +15,7 @@ from slowwave.clock import Clock
 from slowwave.errors import SlowwaveError, UnreadableError, told
 from slowwave.extraction.pending import Pending
 from slowwave.memory.book import read_book
-from slowwave.memory.names import name_from_json
+from slowwave.memory.model import name_from_json
 from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog

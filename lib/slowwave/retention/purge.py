@@ -15,7 +15,7 @@ import msgspec
 from slowwave.errors import CorruptStateError, MovedError, RefusedError
 from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder
 from slowwave.formats.rewrite import rewrite_without
-from slowwave.memory.names import name_to_json
+from slowwave.memory.model import name_to_json
 from slowwave.places import state_folder
 from slowwave.report import Item
 from slowwave.retention.audit import AuditLog, Entry, of_shelved
@@ -260,7 +260,7 @@ _SUFFIX = ".begun"
 
 
 def times_of(paths: Iterable[Path]) -> dict[str, int]:
-    """Return the time of the last change of each file by its path, as :mod:`slowwave.memory.names` spells it."""
+    """Return the time of the last change of each file by its path, as :mod:`slowwave.memory.model` spells it."""
     return {name_to_json(str(path)): path.stat().st_mtime_ns for path in paths}
 
 

@@ -20,7 +20,7 @@ from slowwave.formats.lines import read_records
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import Problem, SessionFiles, Span
 from slowwave.formats.rewrite import FileState, file_state
-from slowwave.memory.names import name_from_json, name_to_json
+from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.retention.erase.memory import OwnFile, apply_own
 from slowwave.retention.erase.transcripts import plain_bytes
 from slowwave.stores.writing.fork import with_value
@@ -267,7 +267,7 @@ class Moves(msgspec.Struct, frozen=True):
     """What a purge of one file means for its readers.
 
     Attributes:
-        path: the file, as :mod:`slowwave.memory.names` spells it.
+        path: the file, as :mod:`slowwave.memory.model` spells it.
         size: bytes that it gets.
         sha256: of these bytes.
         session: its session.

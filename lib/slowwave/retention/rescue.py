@@ -17,7 +17,7 @@ import msgspec
 from slowwave.errors import UnreadableError
 from slowwave.files import file_bytes
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.names import name_from_json
+from slowwave.memory.model import name_from_json
 from slowwave.places import archive_folder, home_folder
 from slowwave.report import Item, Report
 from slowwave.retention.audit import Told, of_shelved

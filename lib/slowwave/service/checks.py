@@ -28,14 +28,12 @@ from slowwave.errors import ServerError, SettingsError, SlowwaveError
 from slowwave.files import is_leftover
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
-from slowwave.memory.delivery.deliver import REFUSED, deliver
+from slowwave.memory.delivery.files import deliver
 from slowwave.memory.delivery.hooks import failures
-from slowwave.memory.delivery.register import Register, read_register
+from slowwave.memory.delivery.register import REFUSED, Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS
-from slowwave.memory.folder import LOCK_FILE
-from slowwave.memory.guard import OWN_FOLDER
-from slowwave.memory.places import siblings
-from slowwave.memory.topics import INDEX
+from slowwave.memory.folder import INDEX, LOCK_FILE
+from slowwave.memory.guard import OWN_FOLDER, siblings
 from slowwave.models import model_of
 from slowwave.models.base import Ask, ModelError
 from slowwave.models.command import found_program

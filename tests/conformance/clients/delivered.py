@@ -22,7 +22,7 @@ from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.commands import bring_commands, pages_of
-from slowwave.memory.delivery.deliver import install as bring
+from slowwave.memory.delivery.files import install as bring
 from slowwave.memory.delivery.hooks import CLIENTS as HOOKED
 from slowwave.memory.delivery.hooks import settings_of
 from slowwave.memory.delivery.register import Rule

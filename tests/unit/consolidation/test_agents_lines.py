@@ -12,8 +12,8 @@ from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.plan import offline
 from slowwave.consolidation.snapshot import read_snapshot
 from slowwave.memory.book import Memory, read_book
+from slowwave.memory.evidence import verify
 from slowwave.memory.undo import undo
-from slowwave.memory.verify import verify
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.folders import Folder
 

@@ -12,11 +12,10 @@ from slowwave.cli import main
 from slowwave.consolidation.effect.demands import demand_of
 from slowwave.consolidation.job import consolidate_project
 from slowwave.extraction.keys import key_of
-from slowwave.memory.book import Memory, read_book
+from slowwave.memory.book import NEEDLESS_SESSIONS, Memory, Standing, read_book, standing_of
 from slowwave.memory.delivery.register import Placed, Register, told_as
 from slowwave.memory.effects import Watched, append_effects, effects_of
 from slowwave.memory.ledger import Sighting
-from slowwave.memory.standing import NEEDLESS_SESSIONS, Standing, standing_of
 from slowwave.report import Report
 from slowwave.samples.claude import write_claude
 from slowwave.samples.script import Call, Say, Script

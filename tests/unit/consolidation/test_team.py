@@ -13,7 +13,7 @@ from slowwave.cli import main
 from slowwave.consolidation.team import team_of
 from slowwave.errors import RefusedError
 from slowwave.memory.book import read_book
-from slowwave.memory.shared import Shared, read_others, store_of
+from slowwave.memory.team import Shared, read_others, store_of
 from slowwave.stores.projects import spelled
 from tests.unit.consolidation.dreams import no_fsync
 from tests.unit.extraction import talk

@@ -12,7 +12,7 @@ from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.repeats import CONFIDENCE
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.verify import totals, verify
+from slowwave.memory.evidence import totals, verify
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.model import StoredSession

@@ -10,7 +10,7 @@ from slowwave.consolidation.facts import CAP
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import Memory, read_book
-from slowwave.memory.verify import totals, verify
+from slowwave.memory.evidence import totals, verify
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from slowwave.memory.evidence import check_all, unproven
+from slowwave.memory.evidence import check_all, said_at, sources_of, unproven
 from slowwave.memory.model import Evidence
-from slowwave.memory.said import said_at, sources_of
 from slowwave.secrets.blocklist import Blocked, block, read_blocked
 from slowwave.secrets.redactor import NAMELESS, Redactor
 from slowwave.stores.archive.pack import Pack, PackedSession

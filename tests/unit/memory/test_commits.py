@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.memory.authors import committed
 from slowwave.memory.book import read_book
-from slowwave.memory.commits import committed
 from tests.unit.consolidation.folders import Folder
 
 BOT = "my-tool[bot] <1+my-tool[bot]@users.noreply.github.com>"

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.memory.dated import dated
-from slowwave.memory.day_words import LANGUAGES
+from slowwave.memory.dates import LANGUAGES, dated
 
 MONDAY = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.memory.delivery.commands import CLIENTS, bring_commands, pages_of
-from slowwave.memory.delivery.deliver import install
+from slowwave.memory.delivery.files import install
 from slowwave.memory.delivery.register import Rule, read_register
 from slowwave.reading.commands import PREFIX, REMEMBER, Typed, command_typed
 from slowwave.report import Item

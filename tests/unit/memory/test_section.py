@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from slowwave.cli import main
 from slowwave.errors import RefusedError
-from slowwave.memory.section import BEGIN, END, with_section
+from slowwave.memory.delivery.sections import BEGIN, END, with_section
 from tests.unit.consolidation.dreams import House
 
 OTHERS = st.binary(max_size=80).filter(lambda data: BEGIN.encode() not in data and END.encode() not in data)

@@ -3,9 +3,8 @@
 from datetime import timedelta
 from pathlib import Path
 
-from slowwave.memory.book import Memory, read_book
+from slowwave.memory.book import Memory, read_book, standing_of
 from slowwave.memory.model import Category
-from slowwave.memory.standing import standing_of
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House
 from tests.unit.consolidation.nights import Nights, said

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from slowwave.memory import lookup
+from slowwave.memory import evidence
 from slowwave.memory.book import read_book
-from slowwave.memory.evidence import check_all
+from slowwave.memory.evidence import check_all, totals, verify
 from slowwave.memory.model import Evidence
-from slowwave.memory.verify import totals, verify
 from tests.unit.consolidation.dreams import House
 
 
@@ -73,13 +72,13 @@ def test_a_packed_file_is_unpacked_once_for_all_pieces_and_each_keeps_its_place(
         for file in (path, other)
     ]
     opened: list[Path] = []
-    real = lookup.open_plain
+    real = evidence.open_plain
 
     def counted(file: Path, *, most: int) -> object:
         opened.append(file)
         return real(file, most=most)
 
-    monkeypatch.setattr(lookup, "open_plain", counted)
+    monkeypatch.setattr(evidence, "open_plain", counted)
     checked = check_all(every)
     assert [c.evidence for c in checked] == every
     assert {c.finding for c in checked} == {"ok"}
@@ -107,13 +106,13 @@ def test_a_file_is_read_from_beginning_to_end_once_for_all_pieces_that_moved(
     ]
     path.write_bytes(b"".join(line + b"\r\n" for line in reversed(lines[:250])))
     searched: list[Path] = []
-    real = lookup.PlainFiles.search
+    real = evidence.PlainFiles.search
 
-    def counted(self: lookup.PlainFiles, file: Path, pieces: list[Evidence]) -> dict[str, int]:
+    def counted(self: evidence.PlainFiles, file: Path, pieces: list[Evidence]) -> dict[str, int]:
         searched.append(file)
         return real(self, file, pieces)
 
-    monkeypatch.setattr(lookup.PlainFiles, "search", counted)
+    monkeypatch.setattr(evidence.PlainFiles, "search", counted)
     checked = check_all(every, [tmp_path / "none"])
     assert [c.finding for c in checked] == ["moved"] * 250 + ["changed"] * 50
     assert searched == [path]

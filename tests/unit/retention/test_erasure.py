@@ -13,8 +13,8 @@ from slowwave import files
 from slowwave.cli import main
 from slowwave.errors import DONE, REFUSED, MovedError
 from slowwave.memory.book import read_book
+from slowwave.memory.evidence import totals, verify
 from slowwave.memory.ledger import line_hash
-from slowwave.memory.verify import totals, verify
 from slowwave.retention.erase.mask import masked
 from slowwave.retention.erase.subjects import Secrets
 from slowwave.retention.erase.transcripts import apply_file, plan_file

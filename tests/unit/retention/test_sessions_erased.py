@@ -10,7 +10,7 @@ from slowwave.cli import main
 from slowwave.errors import UNREADABLE
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.verify import totals, verify
+from slowwave.memory.evidence import totals, verify
 from slowwave.retention.holds import read_holds
 from tests.unit.extraction.talk import CWD, RULES, Talk
 from tests.unit.formats import opencode_files

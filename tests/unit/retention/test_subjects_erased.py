@@ -13,7 +13,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.errors import DONE, PARTLY_FAILED, REFUSED, USAGE
 from slowwave.memory.book import read_book
-from slowwave.memory.verify import totals, verify
+from slowwave.memory.evidence import totals, verify
 from slowwave.retention.erase import subjects
 from slowwave.retention.erase.mask import masked
 from slowwave.retention.erase.subjects import Asked, Subjects

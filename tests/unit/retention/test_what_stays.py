@@ -17,7 +17,7 @@ from slowwave.cli import main
 from slowwave.errors import PARTLY_FAILED, RefusedError
 from slowwave.formats.rows import RowReader
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.names import name_from_json
+from slowwave.memory.model import name_from_json
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.erase.databases import clean_database, found_in_database
 from slowwave.retention.erase.mask import masked, overwritten

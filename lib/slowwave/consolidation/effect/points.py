@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from slowwave.consolidation.effect.demands import Call, Demand, demand_of, is_path, spans_of
-from slowwave.memory.book import Memory, read_book
+from slowwave.memory.book import Memory, read_book, standing_of
 from slowwave.memory.delivery.hooks import (
     MOST_POINTS,
     CallForm,
@@ -21,7 +21,6 @@ from slowwave.memory.delivery.hooks import (
 )
 from slowwave.memory.delivery.register import read_register
 from slowwave.memory.delivery.targets import unfit
-from slowwave.memory.standing import standing_of
 from slowwave.settings import Settings
 from slowwave.shell.purposes import is_ask
 from slowwave.shell.tree import Word

@@ -3,9 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from slowwave.memory.book import Book, Memory
+from slowwave.memory.book import Book, Memory, standing_of
 from slowwave.memory.effects import Case, Effect, Watched, effects_of
-from slowwave.memory.standing import standing_of
 from slowwave.report import Item
 from slowwave.settings import ConsolidationSettings
 

@@ -16,10 +16,9 @@ from slowwave.memory.book import Book, Memory, replay
 from slowwave.memory.delivery.register import Register, placed_of, told_as
 from slowwave.memory.delivery.targets import loads_itself
 from slowwave.memory.effects import Breach, Watched
+from slowwave.memory.folder import INDEX
 from slowwave.memory.ledger import Event, read_ledger
-from slowwave.memory.model import iso
-from slowwave.memory.names import name_to_json
-from slowwave.memory.topics import INDEX
+from slowwave.memory.model import iso, name_to_json
 from slowwave.reading.session import read
 from slowwave.stores.model import Project, StoredSession, latest_version, version_order
 

@@ -27,8 +27,7 @@ from slowwave.extraction.taking import EXTRACTOR as OFFLINE
 from slowwave.extraction.unerased import unerased
 from slowwave.formats.registry import by_name
 from slowwave.memory.book import read_book
-from slowwave.memory.model import DROPS, Candidate, SessionRef, iso
-from slowwave.memory.names import name_to_json, printable
+from slowwave.memory.model import DROPS, Candidate, SessionRef, iso, name_to_json, printable
 from slowwave.models.base import Answer, AnswerPendingError, LanguageModel, ModelError, Usage
 from slowwave.reading.session import read
 from slowwave.report import Item

@@ -13,8 +13,7 @@ from slowwave.extraction.ranges import PartState, digest_of, part_state, ranges_
 from slowwave.extraction.streams import stamp, stream_digest, stream_state
 from slowwave.extraction.taking import EXTRACTOR as OFFLINE
 from slowwave.formats.model import Span, Transcript
-from slowwave.memory.model import ExtractedRange, SessionRef
-from slowwave.memory.names import name_to_json
+from slowwave.memory.model import ExtractedRange, SessionRef, name_to_json
 from slowwave.stores.model import StoredSession
 
 Bounds = tuple[int, int]

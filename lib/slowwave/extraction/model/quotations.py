@@ -8,7 +8,7 @@ from slowwave.extraction.classifier import weights
 from slowwave.extraction.model.material import Passage
 from slowwave.extraction.voice import is_others
 from slowwave.hostile import is_hostile
-from slowwave.memory.named import share_of
+from slowwave.memory.search import share_of
 from slowwave.reading.items import Chosen, Failed, Ran, Said
 from slowwave.reading.statements import statements
 

@@ -26,8 +26,7 @@ from slowwave.memory.candidates import lines_of
 from slowwave.memory.extracted import bring_up_to_date, day_of
 from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare
-from slowwave.memory.model import Candidate, ExtractedRange
-from slowwave.memory.names import name_from_json
+from slowwave.memory.model import Candidate, ExtractedRange, name_from_json
 from slowwave.report import Report, Span
 from slowwave.retention.sessions import remove_leftovers
 from slowwave.secrets.blocklist import ERASED

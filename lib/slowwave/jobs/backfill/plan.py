@@ -30,8 +30,7 @@ from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shar
 from slowwave.jobs.run import Run, chosen_by
 from slowwave.jobs.totals import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.model import Candidate
-from slowwave.memory.names import name_to_json
+from slowwave.memory.model import Candidate, name_to_json
 from slowwave.report import Item, Report
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue

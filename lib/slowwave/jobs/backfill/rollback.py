@@ -27,11 +27,10 @@ from slowwave.memory.book import read_book
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import SECTION, candidate_line, remove_lines
+from slowwave.memory.extracted import SECTION, candidate_line, remove_lines, without_shown
 from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare, remove_bare
 from slowwave.memory.model import Candidate
-from slowwave.memory.shown import without_shown
 from slowwave.report import Item, Report
 from slowwave.retention.sessions import remove_leftovers
 

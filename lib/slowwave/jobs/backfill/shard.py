@@ -30,8 +30,7 @@ from slowwave.formats.model import Problem
 from slowwave.jobs.backfill.folder import Asked, Entry, Folder, Pace, Piece, Plan, Result, Seed, latest
 from slowwave.jobs.backfill.plan import Deaths
 from slowwave.jobs.model import language_model
-from slowwave.memory.model import Candidate, ExtractedRange, iso
-from slowwave.memory.names import name_to_json
+from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json
 from slowwave.models.base import Answer, Ask, Form, LanguageModel, Usage
 from slowwave.models.meter import estimated_tokens
 from slowwave.observability.progress import watcher

@@ -13,7 +13,7 @@ from slowwave.errors import MovedError, SlowwaveError, told
 from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder
 from slowwave.memory.delivery.register import Page, Register, Rule, delivering, read_register, write_register
 from slowwave.memory.folder import read_or_none
-from slowwave.memory.names import name_from_json, name_to_json
+from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.places import home_folder
 from slowwave.reading.commands import BODIES, FORGET, NAMES, PREFIX, REMEMBER, WHY, page_of
 from slowwave.report import Item

@@ -3,19 +3,23 @@
 It cannot be rebuilt: it says which bytes of other people's files are slowwave's. No words of any memory stand in it.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from slowwave.errors import CorruptStateError
+from slowwave.clock import Clock, SystemClock
+from slowwave.errors import CorruptStateError, SlowwaveError, told
 from slowwave.files import atomic_write, private_folder
 from slowwave.formats.append import locked_file
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.ledger import line_hash
-from slowwave.memory.names import name_from_json
+from slowwave.memory.model import name_from_json
 from slowwave.places import data_folder
+from slowwave.report import Item
+from slowwave.settings import Settings
 
 FILE = "delivery.json"
 LOCK = "delivery.lock"
@@ -234,3 +238,51 @@ def delivering(environ: Mapping[str, str]) -> Generator[None]:
     private_folder(path.parent)
     with locked_file(path, create=True, timeout_s=_WAIT_S):
         yield
+
+
+REFUSED = "refused"
+
+
+@dataclass(slots=True)
+class Delivery:
+    """One delivery: what it works with, and what it did.
+
+    Attributes:
+        settings: the settings in force.
+        environ: the environment; data folder and home are taken from here.
+        register: what was asked for and what stands where.
+        dry_run: plan, and change nothing.
+        overwrite: also write over sections that somebody changed.
+        asked: somebody asks for it now: put back what was taken out, and say what else there is to know.
+        without: ids of memories that are left out.
+        clock: tells since when a memory stands in a file.
+        items: what was done or refused, with reasons; nothing for what is current.
+    """
+
+    settings: Settings
+    environ: Mapping[str, str]
+    register: Register
+    dry_run: bool = False
+    overwrite: bool = False
+    asked: bool = False
+    without: Collection[str] = ()
+    clock: Clock = field(default_factory=SystemClock)
+    items: list[Item] = field(default_factory=list[Item])
+
+    def say(self, target: Path | str, action: str, reason: str, project: str) -> None:
+        """Note what was done or refused."""
+        self.items.append(Item(str(target), action, reason, project))
+
+    def save(self) -> None:
+        """Write the register, unless nothing is to be changed."""
+        if not self.dry_run:
+            write_register(self.register, self.environ)
+
+    def contained(self, work: Callable[[], None], target: Path | str, project: str) -> None:
+        """Let what goes wrong with one file or project cost no other."""
+        try:
+            work()
+        except SlowwaveError as error:
+            self.say(target, REFUSED, str(error).removeprefix(f"{target}: "), project)
+        except OSError as error:
+            self.say(target, REFUSED, told(error, target).removeprefix(f"{target}: "), project)

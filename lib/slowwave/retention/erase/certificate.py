@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.files import atomic_write, file_bytes, private_folder
-from slowwave.memory.names import name_to_json
+from slowwave.memory.model import name_to_json
 from slowwave.places import data_folder, home_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Changed

@@ -15,7 +15,7 @@ from slowwave.clock import Clock
 from slowwave.errors import SlowwaveError
 from slowwave.files import at_fault_point, file_bytes, private_folder
 from slowwave.formats.append import append_record, append_records
-from slowwave.memory.names import name_from_json, name_to_json
+from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.places import home_folder, state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.mask import Place

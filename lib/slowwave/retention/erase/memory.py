@@ -15,21 +15,17 @@ from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folde
 from slowwave.memory.authors import FILE as WRITES
 from slowwave.memory.book import replay
 from slowwave.memory.candidates import FILE as CANDIDATES
-from slowwave.memory.candidates import read_candidates
+from slowwave.memory.candidates import candidate_line, read_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import remove_lines
+from slowwave.memory.extracted import SHOWN_FILE as SHOWN
+from slowwave.memory.extracted import read_shown, remove_lines
 from slowwave.memory.folder import digest
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import FILE as LEDGER_FILE
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash, parse_ledger, read_ledger
-from slowwave.memory.model import Candidate, Evidence
-from slowwave.memory.names import name_to_json
-from slowwave.memory.shown import FILE as SHOWN
-from slowwave.memory.shown import read_shown
-from slowwave.memory.stage import Change
-from slowwave.memory.transaction import commit
-from slowwave.memory.waiting import candidate_line
+from slowwave.memory.model import Candidate, Evidence, name_to_json
+from slowwave.memory.transaction import Change, commit
 from slowwave.places import REPORT
 from slowwave.retention.erase.mask import STUCK, Masked, Place, marked, overwritten
 from slowwave.retention.erase.subjects import What

@@ -12,7 +12,7 @@ from struct import unpack_from
 from slowwave.errors import RefusedError, SlowwaveError
 from slowwave.files import file_bytes
 from slowwave.formats.database import HEADER
-from slowwave.memory.everywhere import global_folder
+from slowwave.memory.folder import global_folder
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
 from slowwave.report import Item

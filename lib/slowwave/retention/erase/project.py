@@ -15,17 +15,15 @@ from slowwave.errors import RefusedError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
 from slowwave.formats.rows import names_row
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.delivery.blocks import section_in
-from slowwave.memory.delivery.deliver import REFUSED, refresh
-from slowwave.memory.delivery.git import author_of, has_git, tracked
+from slowwave.memory.delivery.files import refresh
 from slowwave.memory.delivery.hooks import prune_tables
-from slowwave.memory.delivery.register import Placed, Register, placed_of, read_register
+from slowwave.memory.delivery.register import REFUSED, Placed, Register, placed_of, read_register
+from slowwave.memory.delivery.sections import MARKDOWN, section_in
+from slowwave.memory.delivery.targets import author_of, has_git, tracked
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import VERSION, Event, read_ledger
-from slowwave.memory.model import Evidence, iso
-from slowwave.memory.names import name_from_json
-from slowwave.memory.section import MARKDOWN
-from slowwave.memory.shared import parsed, shared_files, shared_folder
+from slowwave.memory.model import Evidence, iso, name_from_json
+from slowwave.memory.team import parsed, shared_files, shared_folder
 from slowwave.memory.transaction import recover
 from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Eraser

@@ -16,7 +16,7 @@ from slowwave.formats.lines import SUFFIX, open_plain, raw_lines
 from slowwave.formats.model import Problem
 from slowwave.formats.rewrite import FileState, copy_range, file_state
 from slowwave.formats.rows import RowReader
-from slowwave.memory.names import name_from_json, name_to_json
+from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.retention.erase.mask import STUCK, Place, masked
 from slowwave.retention.erase.subjects import What
 from slowwave.stores.archive.pack import SUFFIX as PACK

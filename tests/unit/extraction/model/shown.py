@@ -8,8 +8,7 @@ from slowwave.extraction.model.verification import Accepted, Checks, Verified, a
 from slowwave.formats.registry import by_name
 from slowwave.memory.book import Memory
 from slowwave.memory.ledger import Sighting
-from slowwave.memory.model import Candidate, CandidateOrigin, Category, SessionRef
-from slowwave.memory.names import name_to_json
+from slowwave.memory.model import Candidate, CandidateOrigin, Category, SessionRef, name_to_json
 from slowwave.models.base import Answer, Usage
 from slowwave.reading.session import read
 from slowwave.secrets.redactor import NAMELESS, Redactor

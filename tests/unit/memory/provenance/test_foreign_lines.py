@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.memory.foreign import read_foreign
+from slowwave.memory.authors import read_foreign
 from tests.unit.extraction.talk import CWD, Talk
 from tests.unit.memory.provenance.homes import EVIL, TABS, Home
 
@@ -151,7 +151,7 @@ def test_a_second_night_without_news_reads_nothing_again_and_writes_nothing(
     notes = home.memory / ".slowwave" / "foreign.json"
     before = notes.stat()
     opened: list[object] = []
-    monkeypatch.setattr("slowwave.memory.provenance.anchors.open_plain", opened.append)
+    monkeypatch.setattr("slowwave.memory.provenance.open_plain", opened.append)
     report = home.night()
     assert (notes.stat().st_ino, notes.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert opened == []

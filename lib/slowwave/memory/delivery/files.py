@@ -5,20 +5,19 @@ between is finished by the next one. A section that somebody changed, or took ou
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from slowwave.clock import Clock, SystemClock
-from slowwave.errors import RefusedError, SlowwaveError, told
-from slowwave.memory.book import read_book
-from slowwave.memory.delivery.blocks import carry_out, changed
-from slowwave.memory.delivery.git import exclude_file, has_git, tracked, worktrees
+from slowwave.errors import RefusedError
+from slowwave.memory.book import read_book, standing_of
 from slowwave.memory.delivery.hooks import follow, prune_tables
 from slowwave.memory.delivery.register import (
+    REFUSED,
     Block,
+    Delivery,
     Placed,
     Register,
     Rule,
@@ -26,20 +25,28 @@ from slowwave.memory.delivery.register import (
     placed_of,
     read_register,
     told_as,
-    write_register,
 )
-from slowwave.memory.delivery.targets import Means, Target, means_of, most_bytes, strays, unfit, unseen
+from slowwave.memory.delivery.sections import MARKDOWN, Marks, carry_out, changed, section_of, shown_in, without_section
+from slowwave.memory.delivery.targets import (
+    Means,
+    Target,
+    exclude_file,
+    has_git,
+    means_of,
+    most_bytes,
+    strays,
+    tracked,
+    unfit,
+    unseen,
+    worktrees,
+)
 from slowwave.memory.folder import read_or_none
-from slowwave.memory.model import iso
-from slowwave.memory.names import name_from_json, name_to_json
-from slowwave.memory.section import MARKDOWN, Marks, section_of, shown_in, without_section
-from slowwave.memory.shared import read_others
-from slowwave.memory.standing import standing_of
+from slowwave.memory.model import iso, name_from_json, name_to_json
+from slowwave.memory.team import read_others
 from slowwave.report import Item
 from slowwave.settings import Settings
 from slowwave.stores.model import Project
 
-REFUSED = "refused"
 NOTE = "Written by slowwave after each of its nights; a section that you change is left as it is from then on."
 IN_COMMENT = (
     f"{NOTE} It stands in a comment since Claude Code, which reads this file too, has it from its own memory."
@@ -51,51 +58,6 @@ _LEFTOVERS = "/.slowwave-tmp-*"
 # with less room there is no sense in a section
 _LEAST_BYTES = 600
 _OPEN_TO_ALL, _PRIVATE = 0o644, 0o600
-
-
-@dataclass(slots=True)
-class Delivery:
-    """One delivery: what it works with, and what it did.
-
-    Attributes:
-        settings: the settings in force.
-        environ: the environment; data folder and home are taken from here.
-        register: what was asked for and what stands where.
-        dry_run: plan, and change nothing.
-        overwrite: also write over sections that somebody changed.
-        asked: somebody asks for it now: put back what was taken out, and say what else there is to know.
-        without: ids of memories that are left out.
-        clock: tells since when a memory stands in a file.
-        items: what was done or refused, with reasons; nothing for what is current.
-    """
-
-    settings: Settings
-    environ: Mapping[str, str]
-    register: Register
-    dry_run: bool = False
-    overwrite: bool = False
-    asked: bool = False
-    without: Collection[str] = ()
-    clock: Clock = field(default_factory=SystemClock)
-    items: list[Item] = field(default_factory=list[Item])
-
-    def say(self, target: Path | str, action: str, reason: str, project: str) -> None:
-        """Note what was done or refused."""
-        self.items.append(Item(str(target), action, reason, project))
-
-    def save(self) -> None:
-        """Write the register, unless nothing is to be changed."""
-        if not self.dry_run:
-            write_register(self.register, self.environ)
-
-    def contained(self, work: Callable[[], None], target: Path | str, project: str) -> None:
-        """Let what goes wrong with one file or project cost no other."""
-        try:
-            work()
-        except SlowwaveError as error:
-            self.say(target, REFUSED, str(error).removeprefix(f"{target}: "), project)
-        except OSError as error:
-            self.say(target, REFUSED, told(error, target).removeprefix(f"{target}: "), project)
 
 
 def install(

@@ -1,1 +1,0 @@
-"""Where the lines of memory files that slowwave did not write came from."""
