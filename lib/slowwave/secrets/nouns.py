@@ -238,7 +238,7 @@ def pair_of(text: str, at: int) -> list[Span]:
 # Beside a word for cards the groups may be parted by anything that looks like a blank, also by ends of lines.
 
 # digits, what parts their groups, and anything else
-_SIGNS = bytes(48 if chr(c).isdecimal() and c < 128 else 32 if chr(c) in " -.?\xa0" else 120 for c in range(256))  # noqa: PLR2004
+_CARD_SIGNS = bytes(48 if chr(c).isdecimal() and c < 128 else 32 if chr(c) in " -.?\xa0" else 120 for c in range(256))  # noqa: PLR2004
 _BEGIN = b"0000 000"
 _PLAIN = b"0" * 15
 _LEAST = 17
@@ -270,7 +270,7 @@ def cards(text: str, signs: bytes, places: Iterable[int] = ()) -> list[tuple[int
     """
     if len(signs) < _LEAST:
         return []
-    shape = signs.translate(_SIGNS)
+    shape = signs.translate(_CARD_SIGNS)
     found = list(_cards(text, shape)) if _BEGIN in shape or _PLAIN in shape else []
     done = 0
     for place in places:
