@@ -19,19 +19,19 @@ MOST_FILES = {
     "compaction": 30,
     "consolidation": 26,
     "formats": 53,
-    "jobs": 22,
-    "memory": 27,
+    "jobs": 23,
+    "memory": 28,
     "models": 9,
-    "observability": 9,
+    "observability": 10,
     "retention": 27,
     "samples": 8,
-    "secrets": 10,
+    "secrets": 11,
     "service": 6,
     "settings": 4,
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 399
+MOST_FILES_IN_ALL = 403
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {
@@ -246,13 +246,12 @@ def circles(edges: dict[str, set[str]]) -> list[set[str]]:
     ]
 
 
-def test_no_module_of_a_folded_package_imports_itself_by_way_of_others() -> None:
+def test_no_module_imports_itself_by_way_of_others() -> None:
     files = {path: ".".join(path.relative_to(LIBRARY.parent).with_suffix("").parts) for path in modules("lib")}
     names = {path: name.removesuffix(".__init__") for path, name in files.items()}
     known = set(names.values())
     edges = {name: set(edges_of(name, path.read_text(encoding="utf-8"), known)) for path, name in names.items()}
-    found = [circle for circle in circles(edges) if any(name.split(".")[1] in MOST_FILES for name in circle)]
-    assert found == []
+    assert circles(edges) == []
 
 
 def test_a_circle_is_found() -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.memory.authors import known_lines
+from slowwave.memory.foreign import known_lines
 from slowwave.memory.provenance import look_at_foreign
 from slowwave.stores.model import StoredSession
 from tests.unit.extraction.talk import Talk, project, stored

@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from slowwave.clock import FixedClock
 from slowwave.consolidation.job import consolidate_project
 from slowwave.extraction.job import extract_sessions
-from slowwave.memory.authors import known_lines
 from slowwave.memory.book import read_book
+from slowwave.memory.foreign import known_lines
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.model import Project, StoredSession
 from tests.quality.unsynced import unsynced

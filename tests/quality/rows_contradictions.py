@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.model import Gathered, State
 from slowwave.consolidation.snapshot import adoptions, orient
-from slowwave.memory.authors import Authors, ForeignLine, Writes, Written
+from slowwave.memory.authors import Authors, Writes, Written
 from slowwave.memory.book import Book
+from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.model import Evidence
 from tests.quality.fresh_messages import FOLDER
 from tests.quality.intervals import counted

@@ -48,7 +48,7 @@ def _run(
     args: argparse.Namespace, *, on: bool, tracked: bool = False, visible: bool = False, hooks: bool = False
 ) -> int:
     from slowwave.consolidation.effect.points import write_points  # noqa: PLC0415 - --help stays fast
-    from slowwave.jobs.run import chosen_by  # noqa: PLC0415 - as above
+    from slowwave.jobs.choice import chosen_by  # noqa: PLC0415 - as above
     from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - as above
     from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
 

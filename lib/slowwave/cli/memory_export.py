@@ -10,10 +10,10 @@ from slowwave.cli.output import say, say_json, warn
 from slowwave.consolidation.facts import doubts_of
 from slowwave.errors import DONE, NotFoundError, UnreadableError, UsageError
 from slowwave.files import atomic_write
-from slowwave.memory.authors import warning
 from slowwave.memory.book import read_book, standing_of
 from slowwave.memory.delivery.sections import section_of, with_section
 from slowwave.memory.folder import read_or_none
+from slowwave.memory.foreign import warning
 from slowwave.memory.index import best_lines
 from slowwave.memory.pages import target_of
 from slowwave.models.meter import bytes_of

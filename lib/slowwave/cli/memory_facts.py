@@ -13,9 +13,9 @@ from slowwave.cli.output import harmless, say, say_json
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED
 from slowwave.formats.rows import names_row
-from slowwave.memory.authors import ForeignLine, Source, known_lines
 from slowwave.memory.book import Memory, Standing, read_book, standing_of
 from slowwave.memory.evidence import Checked, check_all, said_at, totals, verify
+from slowwave.memory.foreign import ForeignLine, Source, known_lines
 from slowwave.memory.ledger import Writer, read_ledger
 from slowwave.memory.model import iso
 from slowwave.moments import moment

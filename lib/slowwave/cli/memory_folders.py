@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from slowwave.cli.options import settings_of
 from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.jobs.run import memory_folders
+from slowwave.jobs.choice import memory_folders
 from slowwave.memory.candidates import FILE
 from slowwave.memory.folder import NAME, MemoryFolder
 from slowwave.memory.guard import OWN_FOLDER

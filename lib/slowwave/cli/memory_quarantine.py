@@ -12,7 +12,7 @@ from slowwave.cli.output import harmless, say, say_json, tell_damage, warn
 from slowwave.errors import DONE
 from slowwave.extraction.quarantine import MAX_TEXT, read_quarantine
 from slowwave.letters import one_line
-from slowwave.memory.authors import known_lines
+from slowwave.memory.foreign import known_lines
 from slowwave.secrets.redactor import NAMELESS
 
 

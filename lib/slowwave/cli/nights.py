@@ -13,10 +13,10 @@ from slowwave.cli.output import bold, say, say_json, screen_width, wrapped
 from slowwave.cli.parser import Parser
 from slowwave.cli.screen import change_lines
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
-from slowwave.jobs.run import memory_folders
+from slowwave.jobs.choice import memory_folders
 from slowwave.memory.transaction import recover
+from slowwave.observability.charts import duration
 from slowwave.observability.lessons import Dream, Learned, Remembered, in_words, learned, remembered, short_names
-from slowwave.observability.memories import duration
 from slowwave.observability.night import Night, read_nights, state
 
 _USUAL = 14

@@ -11,7 +11,7 @@ from slowwave.cli.options import settings_of
 from slowwave.cli.output import bold, counted, harmless, say, say_json, warn
 from slowwave.cli.sessions_wanted import wanted_by
 from slowwave.errors import DONE
-from slowwave.jobs.run import chosen_by
+from slowwave.jobs.choice import chosen_by
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import Listing, list_sessions
 from slowwave.stores.summary import SessionRow, ShownRow

@@ -28,11 +28,12 @@ from slowwave.consolidation.plan import Plan, Planner, apply_plan, counts_of, ma
 from slowwave.consolidation.snapshot import Snapshot, read_snapshot
 from slowwave.consolidation.usage import look_at_writes, note_writes, uses_of
 from slowwave.errors import LockHeldError, MovedError
-from slowwave.memory.authors import Writes, warning
+from slowwave.memory.authors import Writes
 from slowwave.memory.candidates import MOST_REMOVED
 from slowwave.memory.delivery.register import Register
 from slowwave.memory.effects import Watched, append_effects, with_rows
 from slowwave.memory.folder import INDEX, STATE_FILE, digest, read_or_none
+from slowwave.memory.foreign import warning
 from slowwave.memory.guard import guarded
 from slowwave.memory.transaction import recover, replace_file
 from slowwave.models.base import LanguageModel, Usage

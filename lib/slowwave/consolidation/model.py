@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from slowwave.memory.authors import ForeignLine
 from slowwave.memory.book import Book, Memory
+from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import Event, Writer
 from slowwave.memory.model import Candidate
 from slowwave.memory.pages import target_of

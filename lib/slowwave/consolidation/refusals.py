@@ -9,8 +9,8 @@ from slowwave.consolidation.facts import Fact, Held, Identity, Moment, identity,
 from slowwave.consolidation.likeness import NO, Meaning, is_like, meaning_of, words_of
 from slowwave.consolidation.model import Gathered, State
 from slowwave.extraction.retraction import not_any_more
-from slowwave.memory.authors import ForeignLine
 from slowwave.memory.book import Memory
+from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import Writer
 from slowwave.memory.model import RETRACTS, Candidate
 from slowwave.memory.search import share_of

@@ -16,8 +16,8 @@ from typing import Literal
 from slowwave.consolidation.likeness import arranged, parted, words_of
 from slowwave.consolidation.model import State
 from slowwave.consolidation.slots import LABELS, claim, claim_of, is_definite
-from slowwave.memory.authors import ForeignLine
 from slowwave.memory.book import Memory
+from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.model import Candidate
 from slowwave.memory.pages import target_of
 

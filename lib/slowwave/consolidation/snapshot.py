@@ -14,17 +14,7 @@ from slowwave.consolidation.gates import parse_state
 from slowwave.consolidation.model import Gathered, State
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.formats.model import Problem
-from slowwave.memory.authors import (
-    Author,
-    Authors,
-    Writes,
-    committed,
-    foreign_lines,
-    known_numbers,
-    read_foreign,
-    read_writes,
-    strange_files,
-)
+from slowwave.memory.authors import Author, Authors, Writes, committed, read_writes
 from slowwave.memory.book import Book, Memory, Phrase, replay
 from slowwave.memory.candidates import MOST_REMOVED, USUAL_LOSS, Waiting, candidates_path, read_entries
 from slowwave.memory.candidates import waiting as waiting_now
@@ -32,6 +22,7 @@ from slowwave.memory.effects import read_effects
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import reconciled, shown_before
 from slowwave.memory.folder import INDEX, STATE_FILE, TOPICS, digest, read_or_none, read_texts
+from slowwave.memory.foreign import foreign_lines, known_numbers, read_foreign, strange_files
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import VERSION, Event, Sighting, Writer, line_hash, parse_ledger
 from slowwave.memory.model import CATEGORIES, Candidate, Category, ExtractedRange, iso

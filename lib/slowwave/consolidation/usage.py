@@ -14,9 +14,10 @@ from slowwave.errors import SlowwaveError
 from slowwave.formats.lines import open_plain
 from slowwave.formats.model import Injected, Message, RowSpan, Span, ToolCall, ToolResult
 from slowwave.formats.registry import by_name
-from slowwave.memory.authors import ForeignLine, Writes, Written, read_writes, strange_files, write_writes
+from slowwave.memory.authors import Writes, Written, read_writes, write_writes
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import TOPICS, read_texts
+from slowwave.memory.foreign import ForeignLine, strange_files
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import Evidence, iso, name_to_json
 from slowwave.memory.pages import statements

@@ -17,11 +17,11 @@ from typing import Literal
 import msgspec
 
 from slowwave.errors import SlowwaveError, told
+from slowwave.jobs.choice import folders_of, memory_folders
 from slowwave.jobs.model import journal_of
-from slowwave.jobs.run import folders_of, memory_folders
 from slowwave.models.base import ModelError
 from slowwave.models.meter import Account, read_account
-from slowwave.observability.alarms import REMEMBERING, alarms_of, post
+from slowwave.observability.alarms import REMEMBERING, alarms_of
 from slowwave.observability.memories import Known, known_of
 from slowwave.observability.night import (
     BROKEN,
@@ -38,10 +38,11 @@ from slowwave.observability.night import (
 from slowwave.observability.page import view_with, write_page
 from slowwave.observability.progress import Noting, begun, end_note, note_path, settle, watched_by, watcher, write_note
 from slowwave.observability.sections import View
-from slowwave.observability.telemetry import export, log_night
+from slowwave.observability.telemetry import export, log_night, post
 from slowwave.places import home_folder
 from slowwave.report import Report
-from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
+from slowwave.secrets.logs import logger_of
+from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.model import Project
 

@@ -23,12 +23,12 @@ from slowwave.consolidation.gates import (
 from slowwave.consolidation.lock import refusal
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.failures import read_failures
-from slowwave.jobs.run import chosen_by, memory_folders
-from slowwave.memory.authors import known_lines
+from slowwave.jobs.choice import chosen_by, memory_folders
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.hooks import spoken
 from slowwave.memory.delivery.register import Register, placed_of, read_register
+from slowwave.memory.foreign import known_lines
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.model import iso, name_from_json
 from slowwave.observability.alarms import REMEMBERING

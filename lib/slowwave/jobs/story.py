@@ -10,10 +10,11 @@ from time import perf_counter
 
 from slowwave.errors import SlowwaveError, told
 from slowwave.formats.registry import NAMES
+from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.conclusion import Around, Began, begin_note, conclude, conclude_broken, drop_note, followed
 from slowwave.jobs.model import fetch_answers, hand_over_questions, journal_of, note_account, note_left_behind
 from slowwave.jobs.portions import extract_everywhere, pays_to_spread
-from slowwave.jobs.run import Run, Step, Whole, chosen_by, contained, discreet, for_all, remove_old, require_places
+from slowwave.jobs.run import Run, Step, Whole, contained, discreet, for_all, remove_old, require_places
 from slowwave.jobs.steps import (
     MARKING,
     RETAINING,

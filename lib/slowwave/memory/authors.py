@@ -1,36 +1,30 @@
 """Who put a line into a memory file: a person, an agent, a tool, slowwave; where nobody can tell, it is a person's.
 
 Four things tell. A transcript, in which a call of an agent wrote just this line into just this file before any reading
-showed it there. Git, where the folder is under it: who committed the line. The
-client's own form, where no transcript shows how the page came about. And whether a tool showed the words, or a person
-typed them, before anybody wrote them down (:func:`foreign_lines`).
+showed it there. Git, where the folder is under it: who committed the line. The client's own form, where no transcript
+shows how the page came about. And whether a tool showed the words, or a person typed them, before anybody wrote them
+down (:mod:`slowwave.memory.foreign`).
 The notes hold no words, only hashes and places, and may be deleted: sessions are then read again.
 """
 
-import hashlib
 import os
-import re
 import subprocess
 import time
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write
-from slowwave.memory.book import Book, read_book
-from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import shown_before
-from slowwave.memory.folder import INDEX, TOPICS, new_topic_file, read_or_none, read_texts
+from slowwave.memory.folder import INDEX, read_or_none
+from slowwave.memory.foreign import ForeignLine, Provenance
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import Writer
 from slowwave.memory.model import Evidence, iso
-from slowwave.memory.pages import Statement, is_of_client, own_lines, split, standing_lines, statements
+from slowwave.memory.pages import Statement, is_of_client
 
 FILE = "writes.json"
 VERSION = 1
@@ -120,77 +114,6 @@ def write_writes(memory: Path, writes: Writes) -> None:
     atomic_write(memory / OWN_FOLDER / FILE, data + b"\n")
 
 
-class Source(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where words like those of a line stood.
-
-    Attributes:
-        at: ISO time to the microsecond, of the record or of the last one before it that has one.
-        order: its rank within its session, which tells records of one time apart.
-        by: who wrote it there, for a person to read.
-        dialect: of the session.
-        session: its id, as :mod:`slowwave.memory.model` spells it.
-        path: its first file, spelled likewise.
-        record: the client's id of the record, or "".
-    """
-
-    at: str
-    order: int
-    by: str
-    dialect: str
-    session: str
-    path: str
-    record: str = ""
-
-    @property
-    def moment(self) -> tuple[str, int]:
-        """What is smaller for what was earlier."""
-        return self.at, self.order
-
-
-class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is known about where a line came from: the earliest of each kind, over all sessions.
-
-    Attributes:
-        noticed: ISO time at which slowwave first saw the line.
-        round: the look that found it; sessions that were read in it or later have been searched for it.
-        typed: a person's message.
-        said: an agent's message, or what it wrote into any file.
-        shown: what a tool returned, other than the memory folder itself.
-    """
-
-    noticed: str
-    round: int
-    typed: Source | None = None
-    said: Source | None = None
-    shown: Source | None = None
-
-    @property
-    def first(self) -> tuple[Writer, Source | None]:
-        """Who wrote the words first, and where; None when they stood nowhere before the line did."""
-        known: tuple[tuple[Writer, Source | None], ...] = (
-            ("person", self.typed),
-            ("agent", self.said),
-            ("tool", self.shown),
-        )
-        # what is younger than the line is an echo of it
-        there: list[tuple[Writer, Source]] = [
-            (w, source) for w, source in known if source and source.at <= self.noticed
-        ]
-        return min(there, key=lambda one: one[1].moment) if there else ("person", None)
-
-    @property
-    def writer(self) -> Writer:
-        """Who wrote the words first."""
-        return self.first[0]
-
-    def with_earlier(self, kind: str, source: Source) -> "Provenance":
-        """Return what is known when a source of a kind (``typed``, ``said``, ...) was found as well."""
-        known: Source | None = getattr(self, kind)
-        if known is not None and known.moment <= source.moment:
-            return self
-        return msgspec.structs.replace(self, **{kind: source})
-
-
 @dataclass(frozen=True, slots=True)
 class Commit:
     """Who committed a line.
@@ -263,171 +186,6 @@ class Authors:
             return is_of_client(file, self.files.get(file, b""))
         pages = {name for name, data in self.files.items() if is_of_client(name, data)}
         return bool(statement.target and pages) and (statement.target in pages or statement.target not in self.files)
-
-
-# The lines that slowwave did not write, and what is noted of each.
-#
-# An agent may write into its own memory, and a page that it read may have told it what. So for each such line it is
-# noted when words like it first stood anywhere: typed by a person, said or written by an agent, shown by a tool. Only
-# what stood there before slowwave first saw the line can be where it came from: later texts may be echoes of the line
-# itself. The notes hold no words, only hashes and places, and may be deleted: sessions are then read again.
-
-FOREIGN_FILE = "foreign.json"
-FOREIGN_VERSION = 1
-_WORD = re.compile(r"[^\W_]+")
-# what Cersei writes around a fact in ``extracted.md``
-_FRAME = re.compile(r"^\[\w+\]\*\* |\s*\*\(confidence: [^)]*\)\*$")
-# the front matter of our own topic files
-_OWN_FRONT = frozenset(line for category in TOPICS for line in new_topic_file(category).split(b"\n"))
-
-
-class ForeignLine(msgspec.Struct, frozen=True, dict=True):
-    """A line of a memory file that the ledger has no hash of.
-
-    Attributes:
-        file: name of the file.
-        text: its words, without bullet and blanks.
-    """
-
-    file: str
-    text: str
-
-    @cached_property
-    def key(self) -> str:
-        """What stays the same when it is moved, or its marks and its case are changed: 16 hex digits."""
-        words = _WORD.findall(unicodedata.normalize("NFKC", self.text).casefold())
-        return hashlib.sha256(" ".join(words).encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-class Searched(msgspec.Struct, frozen=True):
-    """A session that was searched: its size and time then, and the last look whose lines it was searched for."""
-
-    stamp: str
-    round: int
-
-
-class ForeignBook(msgspec.Struct):
-    """The notes of a memory folder.
-
-    Attributes:
-        v: version of the form.
-        round: number of the last look that found new lines.
-        lines: by :attr:`ForeignLine.key`.
-        sessions: by a hash of dialect, id and file.
-        folders: where the memory folder has been, so that reading it there is known as that.
-    """
-
-    v: int = FOREIGN_VERSION
-    round: int = 0
-    lines: dict[str, Provenance] = {}
-    sessions: dict[str, Searched] = {}
-    folders: list[str] = []
-
-
-_decode_foreign = msgspec.json.Decoder(ForeignBook).decode
-
-
-def foreign_lines(files: Mapping[str, bytes], book: Book, shown: Mapping[str, str] | None = None) -> list[ForeignLine]:
-    """Return the lines that slowwave did not write, by file.
-
-    A line is slowwave's only if the ledger holds the hash of exactly that line. ``extracted.md`` has no hashes, but a
-    note of what it was given.
-
-    Args:
-        files: the Markdown files of a memory folder.
-        book: what its ledger adds up to.
-        shown: the lines that ``extracted.md`` was given, by candidate; without it that file is left out.
-    """
-    found: list[ForeignLine] = []
-    for name, data in files.items():
-        if name == EXTRACTED:
-            given = {_bare(line.encode("utf-8", "surrogateescape")) for line in (shown or {}).values()}
-            texts = [text for line in split(data) if (text := _bare(line)) and text not in given]
-            found += [ForeignLine(name, _FRAME.sub("", text)) for text in texts] if shown is not None else []
-            continue
-        owned = known_numbers(name, data, book)
-        texts = [_bare(line) for number, line in enumerate(split(data)) if number not in owned]
-        found += [ForeignLine(name, text) for text in texts if text]
-    return found
-
-
-def known_numbers(name: str, data: bytes, book: Book) -> dict[int, str]:
-    """Return which lines of a file are ours, or entries where agents put them: line number -> hash."""
-    entries = [entry.sha256 for entry in book.index] if name == INDEX else []
-    own = own_lines(data, dict.fromkeys((*entries, *book.page_lines(name))))
-    standing = standing_lines(data, (m.sha256 for m in book.active if m.file == name and m.stands))
-    return own | {number: digest for number, digest in standing.items() if number not in own}
-
-
-def strange_files(files: Mapping[str, bytes], book: Book) -> dict[str, bytes]:
-    """Return the pages on which something stands of which nobody knows yet who wrote it."""
-    found: dict[str, bytes] = {}
-    for name, data in files.items():
-        known = known_numbers(name, data, book) if name != EXTRACTED else {}
-        if name != EXTRACTED and any(one.number not in known for one in statements(data)):
-            found[name] = data
-    return found
-
-
-def _bare(line: bytes) -> str:
-    """Return the words of a line without bullet and blanks; "" for what says nothing, or is our own front matter."""
-    text = line.decode("utf-8", "replace").strip()
-    if text.startswith(("#", "<!--", "---")) or line.rstrip(b"\r") in _OWN_FRONT:
-        return ""
-    return text.lstrip("-*+> \t").strip()
-
-
-def read_foreign(memory: Path) -> ForeignBook:
-    """Return what is known about where foreign lines came from; nothing when no look has found any.
-
-    Raises:
-        CorruptStateError: the notes are damaged.
-        UnreadableError: they cannot be opened.
-    """
-    path = memory / OWN_FOLDER / FOREIGN_FILE
-    data = read_or_none(path)
-    if data is None:
-        return ForeignBook()
-    try:
-        found = _decode_foreign(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptStateError(
-            path, f"is not what slowwave wrote ({error})", "delete it: sessions are then read again"
-        ) from error
-    if found.v > FOREIGN_VERSION:
-        raise CorruptStateError(path, "was written by a newer slowwave", "update slowwave")
-    return found
-
-
-def write_foreign(memory: Path, book: ForeignBook) -> None:
-    """Replace the notes; the caller holds the guard of the folder.
-
-    Raises:
-        OSError: they cannot be written.
-    """
-    data = msgspec.json.format(msgspec.json.encode(book, order="sorted"), indent=1)
-    atomic_write(memory / OWN_FOLDER / FOREIGN_FILE, data + b"\n")
-
-
-def known_lines(memory: Path) -> list[tuple[ForeignLine, Provenance | None]]:
-    """Return every foreign line of a memory folder with what is known about it, also those of ``extracted.md``.
-
-    Raises:
-        CorruptStateError: the ledger or the notes are damaged.
-        UnreadableError: a file cannot be read.
-    """
-    known = read_foreign(memory).lines
-    lines = foreign_lines(read_texts(memory), read_book(memory), shown_before(memory))
-    return [(line, known.get(line.key)) for line in lines]
-
-
-def warning(number: int) -> str:
-    """Return what is to be said about lines that came from tools."""
-    lines = "line of a memory file" if number == 1 else "lines of memory files"
-    return (
-        f"{number} {lines} that slowwave did not write came from what tools returned, and not from a person: "
-        "slowwave memory quarantine shows where from"
-    )
 
 
 # Who committed the lines of memory files, where git keeps them: a person or an agent, with the commit that says so.

@@ -21,7 +21,10 @@ from slowwave.formats.lines import open_plain
 from slowwave.formats.model import Injected, Message, Span, Text, ToolCall, ToolResult, Transcript
 from slowwave.formats.registry import by_name
 from slowwave.letters import plain, visible
-from slowwave.memory.authors import (
+from slowwave.memory.book import read_book
+from slowwave.memory.extracted import shown_before
+from slowwave.memory.folder import read_texts
+from slowwave.memory.foreign import (
     ForeignBook,
     ForeignLine,
     Provenance,
@@ -32,9 +35,6 @@ from slowwave.memory.authors import (
     warning,
     write_foreign,
 )
-from slowwave.memory.book import read_book
-from slowwave.memory.extracted import shown_before
-from slowwave.memory.folder import read_texts
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import iso, name_to_json
 from slowwave.reading.dialogs import answers_in

@@ -9,8 +9,13 @@ from pathlib import Path
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write, private_folder
+from slowwave.observability.charts import (
+    Section,
+    plain,
+    svg,
+)
 from slowwave.observability.lessons import Learned, in_words, short_names
-from slowwave.observability.memories import NOTHING_KNOWN, Bar, Chart, Known, Section, memories_html, plain
+from slowwave.observability.memories import NOTHING_KNOWN, Known, memories_html
 from slowwave.observability.night import Night, state
 from slowwave.observability.sections import View, Week, sections, weeks_of
 from slowwave.places import REPORT, state_folder
@@ -113,94 +118,6 @@ def _kind(cell: str) -> str:
 
 def _text(text: str) -> str:
     return escape(plain(text))
-
-
-# Charts as SVG that stands inside the page: no script, no request, readable in light and dark, and told in words.
-
-WIDTH = 640
-# room for the widest of the usual fonts: no text may reach beyond the picture
-_LETTER = 7.6
-_LABEL, _SHOWN = 190, 130
-_ROW, _THICK = 26, 16
-_HEIGHT, _TOP, _FOOT = 200, 26, 24
-
-
-def svg(chart: Chart, name: str) -> str:
-    """Return a chart as an SVG element; ``name`` makes its ids unique on the page."""
-    inside, height = _rows(chart) if chart.form == "rows" else _columns(chart)
-    return (
-        f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-labelledby="{name}-t {name}-d">'
-        f'<title id="{name}-t">{_text(chart.title)}</title><desc id="{name}-d">{_text(_told(chart))}</desc>'
-        f"{inside}</svg>"
-    )
-
-
-def _told(chart: Chart) -> str:
-    """Return the chart in words; the table beside it has all of them."""
-    bars = "; ".join(f"{bar.label}: {bar.shown}" for bar in chart.bars[-12:])
-    limit = f"; {chart.limit_name}" if chart.limit is not None else ""
-    return bars + limit
-
-
-def _most(chart: Chart) -> float:
-    return max([bar.value for bar in chart.bars] + ([chart.limit] if chart.limit else []), default=0) or 1
-
-
-def _rows(chart: Chart) -> tuple[str, int]:
-    room = WIDTH - _LABEL - _SHOWN
-    parts: list[str] = []
-    for place, bar in enumerate(chart.bars):
-        y = place * _ROW + 4
-        long = bar.value / _most(chart) * room
-        # beside the bar; behind the line of a limit where there is one, so that neither crosses the other
-        behind = _LABEL + (long if chart.limit is None else room) + 6
-        parts.append(
-            f"<g><title>{_text(f'{bar.label}: {bar.shown}')}</title>"
-            f'<text x="{_LABEL - 8}" y="{y + 13}" text-anchor="end">{_text(_short(bar.label, _LABEL - 8))}</text>'
-            f'<rect class="{bar.kind}" x="{_LABEL}" y="{y}" width="{max(long, 1):.1f}" height="{_THICK}" rx="2"/>'
-            f'<text x="{behind:.1f}" y="{y + 13}">{_text(_short(bar.shown, _SHOWN - 6))}</text></g>'
-        )
-    height = len(chart.bars) * _ROW + 6
-    if chart.limit is not None:
-        x = _LABEL + chart.limit / _most(chart) * room
-        parts.append(f'<line class="limit" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height}"/>')
-    return "".join(parts), height
-
-
-def _columns(chart: Chart) -> tuple[str, int]:
-    room, floor = WIDTH - 8, _HEIGHT - _FOOT
-    step = room / max(len(chart.bars), 8)
-    most = max(chart.bars, key=lambda bar: bar.value)
-    parts = [
-        f'<text x="4" y="14">{_text(_short(f"highest: {most.shown} ({most.label})", room))}</text>',
-        f'<line class="axis" x1="4" x2="{WIDTH - 4}" y1="{floor}" y2="{floor}"/>',
-    ]
-    for place, bar in enumerate(chart.bars):
-        high = bar.value / _most(chart) * (floor - _TOP)
-        parts.append(
-            f"<g><title>{_text(f'{bar.label}: {bar.shown}')}</title>"
-            f'<rect class="{bar.kind}" x="{4 + place * step:.1f}" y="{floor - high:.1f}" '
-            f'width="{step * 0.8:.1f}" height="{high:.1f}"/></g>'
-        )
-    return "".join([*parts, *_ends(chart.bars, step, floor)]), _HEIGHT
-
-
-def _ends(bars: Sequence[Bar], step: float, floor: float) -> list[str]:
-    """Return the labels of the first and the last column: more would stand over each other."""
-    first = f'<text x="4" y="{floor + 17}">{_text(bars[0].label)}</text>'
-    if len(bars) < 2:  # noqa: PLR2004 - one column has one label
-        return [first]
-    x = min(WIDTH - 4, max(4 + len(bars) * step, 240))
-    return [first, f'<text x="{x:.1f}" y="{floor + 17}" text-anchor="end">{_text(bars[-1].label)}</text>']
-
-
-def _short(text: str, room: float) -> str:
-    """Return text that fits into so many units, with its middle left out: the table has all of it."""
-    most = int(room / _LETTER)
-    if len(text) <= most:
-        return text
-    head = (most - 1) // 2
-    return f"{text[:head]}…{text[len(text) - (most - 1 - head) :]}"
 
 
 # The report as Markdown, for the scheduler's pages: what the run learned, what waits, then the sections as tables.

@@ -7,7 +7,8 @@ from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 from slowwave.observability.alarms import REMEMBERING
-from slowwave.observability.memories import NOTHING_KNOWN, Bar, Chart, Known, Section, duration, number
+from slowwave.observability.charts import Bar, Chart, Section, duration, number
+from slowwave.observability.memories import NOTHING_KNOWN, Known
 from slowwave.observability.night import Night, state
 from slowwave.report import counted, readable
 from slowwave.retention.audit import Line

@@ -88,7 +88,7 @@ def _held(path: Path, who: str, given_s: float | None, usual_s: float, *, shared
         try:
             held.enter_context(locked_file(path, shared=shared, timeout_s=0))
         except LockHeldError:
-            from slowwave.secrets.redactor import logger_of  # noqa: PLC0415 - mostly nobody waits
+            from slowwave.secrets.logs import logger_of  # noqa: PLC0415 - mostly nobody waits
 
             logger_of(__name__).warning("%s at work: waiting for its end, %.0f s at most", who, wait_s)
             try:

@@ -38,8 +38,8 @@ from slowwave.models import model_of
 from slowwave.models.base import Ask, ModelError
 from slowwave.models.command import found_program
 from slowwave.models.meter import Meter
-from slowwave.observability.alarms import host_of
 from slowwave.observability.night import Night
+from slowwave.observability.telemetry import host_of
 from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
 from slowwave.service.deployments import server_doubts
 from slowwave.service.server import is_healthy, named_server

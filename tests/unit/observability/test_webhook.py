@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from slowwave.errors import ServerError, SettingsError
-from slowwave.observability.alarms import post
 from slowwave.observability.night import Alarm, Night
+from slowwave.observability.telemetry import post
 from slowwave.watching import AlarmSettings
 from tests.unit.observability.nights import a_night
 from tests.unit.observability.receiver import receiving

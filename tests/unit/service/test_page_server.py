@@ -13,8 +13,9 @@ from urllib.parse import urlencode
 import pytest
 
 from slowwave.clock import FixedClock
+from slowwave.jobs.choice import memory_folders
 from slowwave.jobs.review import Desk, Waits
-from slowwave.jobs.run import Run, memory_folders
+from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import read_book
 from slowwave.samples import build

@@ -5,6 +5,7 @@ between is finished by the next one. A section that somebody changed, or took ou
 """
 
 import os
+import subprocess
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -27,19 +28,7 @@ from slowwave.memory.delivery.register import (
     told_as,
 )
 from slowwave.memory.delivery.sections import MARKDOWN, Marks, carry_out, changed, section_of, shown_in, without_section
-from slowwave.memory.delivery.targets import (
-    Means,
-    Target,
-    exclude_file,
-    has_git,
-    means_of,
-    most_bytes,
-    strays,
-    tracked,
-    unfit,
-    unseen,
-    worktrees,
-)
+from slowwave.memory.delivery.targets import Means, Target, means_of, most_bytes, strays, unfit, unseen
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.model import iso, name_from_json, name_to_json
 from slowwave.memory.team import read_others
@@ -360,3 +349,85 @@ def _list_in_git(lists: Iterable[str], delivery: Delivery) -> None:
         item = Item(name, change.action, "what git does not show or commit")
         if delivery.asked and change.action in ("write", "remove") and item not in delivery.items:
             delivery.items.append(item)
+
+
+# What git says of a project's folder: which files it tracks, and where its own list of what it does not show lies.
+
+_SECONDS = 60
+# git starts programs that a repository's settings name; to be asked a question it needs none of them
+_PLAIN = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+
+
+def has_git(root: Path) -> bool:
+    """Say whether a folder is that of a repository."""
+    return (root / ".git").exists()
+
+
+def tracked(root: Path, names: Iterable[str], environ: Mapping[str, str]) -> set[str]:
+    """Return which files of a repository git tracks.
+
+    Raises:
+        RefusedError: git is not there, or does not answer.
+    """
+    return set(filter(None, asked(root, environ, "ls-files", "-z", "--", *names).split("\0")))
+
+
+def worktrees(root: Path, environ: Mapping[str, str]) -> list[Path]:
+    """Return the other worktrees of a repository that are there; those of a bare one are projects of their own.
+
+    Raises:
+        RefusedError: git is not there, or does not answer.
+    """
+    if not (root / ".git").is_dir():
+        return []
+    told = asked(root, environ, "worktree", "list", "--porcelain", "-z").split("\0")
+    paths = (Path(line.removeprefix("worktree ")) for line in told if line.startswith("worktree "))
+    return [path for path in paths if path.resolve() != root.resolve() and (path / ".git").is_file()]
+
+
+def author_of(root: Path, environ: Mapping[str, str]) -> str:
+    """Return who works in a repository, as git names them in commits: ``Name <address>``; "" when it does not know.
+
+    Raises:
+        RefusedError: git is not there, or does not answer.
+    """
+    how = ("config", "--get", "--default", "")
+    name, address = (asked(root, environ, *how, f"user.{what}").strip() for what in ("name", "email"))
+    return f"{name} <{address}>" if name and address else ""
+
+
+def exclude_file(root: Path, environ: Mapping[str, str]) -> Path:
+    """Return git's own list of what it does not show of a repository; it may not exist yet.
+
+    Raises:
+        RefusedError: git is not there, or does not answer; or the list is a link, and so perhaps everybody's.
+    """
+    path = root / asked(root, environ, "rev-parse", "--git-path", "info/exclude").rstrip("\n")
+    if path.is_symlink():
+        raise RefusedError(f"{path}: is a link, so what is written there may hold elsewhere; see --visible")
+    return path
+
+
+def asked(root: Path, environ: Mapping[str, str], *question: str) -> str:
+    """Return what git says in a repository.
+
+    Raises:
+        RefusedError: git is not there, or ends with an error.
+    """
+    plain = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
+    try:
+        done = subprocess.run(  # noqa: S603 - no shell, and names come behind --
+            ["git", *_PLAIN, *question],  # noqa: S607 - the person's own git
+            cwd=root,
+            env={**plain, "LC_ALL": "C"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise RefusedError(f"{root}: git does not answer ({error}); install git") from error
+    if done.returncode:
+        said = " ".join(done.stderr.decode(errors="replace").split())
+        raise RefusedError(f"{root}: git does not answer: {said}")
+    return os.fsdecode(done.stdout)

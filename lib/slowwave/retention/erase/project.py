@@ -15,11 +15,10 @@ from slowwave.errors import RefusedError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
 from slowwave.formats.rows import names_row
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.delivery.files import refresh
+from slowwave.memory.delivery.files import author_of, has_git, refresh, tracked
 from slowwave.memory.delivery.hooks import prune_tables
 from slowwave.memory.delivery.register import REFUSED, Placed, Register, placed_of, read_register
 from slowwave.memory.delivery.sections import MARKDOWN, section_in
-from slowwave.memory.delivery.targets import author_of, has_git, tracked
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import VERSION, Event, read_ledger
 from slowwave.memory.model import Evidence, iso, name_from_json

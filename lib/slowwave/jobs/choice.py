@@ -1,0 +1,76 @@
+"""Which projects and memory folders ``--project TEXT`` means: the same for every command and every job."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from slowwave.errors import NotFoundError
+from slowwave.memory.folder import NAME, MemoryFolder, global_folder
+from slowwave.places import archive_folder
+from slowwave.settings import Settings
+from slowwave.stores.discovery import known_projects
+from slowwave.stores.model import Project
+from slowwave.stores.roots import store_roots
+
+T = TypeVar("T")
+MOST_NAMES = 8
+
+
+def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
+    """Return the things whose project key or working folder contains ``text``; "" chooses all.
+
+    Args:
+        text: what a person gave.
+        things: projects, or anything that belongs to one.
+        names: returns the key and the working folder of a thing's project.
+
+    Raises:
+        NotFoundError: nothing matches; the message names what there is.
+    """
+    chosen = [thing for thing in things if any(text in name for name in names(thing))]
+    if text and not chosen:
+        keys = sorted({names(thing)[0] for thing in things})
+        known = ", ".join(keys[:MOST_NAMES]) or "none"
+        raise NotFoundError(f"no project matches {text!r}; found: {known}")
+    return chosen
+
+
+def require_input(settings: Settings, environ: Mapping[str, str], project: str) -> None:
+    """Refuse stores and projects that no job could work on; looking for a project takes a walk through the stores.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    if project:
+        chosen_by(project, known_projects(settings, environ).projects, lambda p: (p.key, p.root))
+    else:
+        store_roots(settings, environ, [])
+
+
+def memory_folders(settings: Settings, environ: Mapping[str, str], project: str = "") -> list[MemoryFolder]:
+    """Return the memory folders that exist, of all projects or of the chosen ones; the global one is a project, too.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    projects = known_projects(settings, environ).projects
+    everywhere = folders_of(projects, settings, environ)
+    if project == NAME and any(folder.is_global for folder in everywhere):
+        return [folder for folder in everywhere if folder.is_global]
+    if not project:
+        return everywhere
+    return folders_of(chosen_by(project, projects, lambda p: (p.key, p.root)), settings, environ, chosen=True)
+
+
+def folders_of(
+    projects: Sequence[Project], settings: Settings, environ: Mapping[str, str], *, chosen: bool = False
+) -> list[MemoryFolder]:
+    """Return the memory folders of projects that exist, and the global one unless they are ``chosen``."""
+    archive = archive_folder(environ)
+    folders = [MemoryFolder(p.key, p.memory.resolve(), (*p.folders, archive)) for p in projects if p.memory.is_dir()]
+    shared = global_folder(settings, environ)
+    if not chosen and shared.is_dir():
+        everywhere = (*(folder for p in projects for folder in p.folders), archive)
+        folders.append(MemoryFolder(NAME, shared.resolve(), everywhere, is_global=True))
+    return folders
