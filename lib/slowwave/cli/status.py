@@ -29,13 +29,7 @@ def run(args: argparse.Namespace) -> int:
     """Print how every project stands; code 6 when one could not be looked at."""
     if args.html:
         return _write_report(args)
-    from slowwave.jobs.status import (  # noqa: PLC0415 - as above
-        kept_by,
-        lately,
-        morning,
-        standings,
-        unfinished,
-    )
+    from slowwave.jobs.status import kept_by, lately, morning, standings, unfinished  # noqa: PLC0415 - --help stays fast
 
     settings, clock = settings_of(args), SystemClock()
     rows, problems = standings(settings, os.environ, clock, project=args.project)

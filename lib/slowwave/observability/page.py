@@ -9,11 +9,7 @@ from pathlib import Path
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write, private_folder
-from slowwave.observability.charts import (
-    Section,
-    plain,
-    svg,
-)
+from slowwave.observability.charts import Section, plain, svg
 from slowwave.observability.lessons import Learned, in_words, short_names
 from slowwave.observability.memories import NOTHING_KNOWN, Known, memories_html
 from slowwave.observability.night import Night, state
