@@ -39,7 +39,7 @@ _ASKING = ("remember", "forget")
 
 def configure(parser: Parser) -> None:
     """Declare the options of ``slowwave memory``."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = parser.add_actions()
     for name in declared(_ACTIONS, parser.behind):
         summary = _ACTIONS[name][0]
         action = actions.add_parser(name, help=summary, description=summary)

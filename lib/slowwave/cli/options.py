@@ -43,14 +43,14 @@ def positive(text: str) -> int:
     """Return a number of things that somebody wants at most.
 
     Raises:
-        ArgumentTypeError: it is no whole number above 0.
+        ArgumentTypeError: it is not a whole number above 0.
     """
     try:
         number = int(text)
     except ValueError:
         number = 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return number
 
 

@@ -6,11 +6,36 @@ of a session. All are declared where the first word is none of them: for ``--hel
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from slowwave.errors import USAGE
+
 _USUAL_WIDTH = 80
+# what argparse says, and how we say it; what none of these fits is shown as it is
+_PLAIN = (
+    (r"argument ([^:]+): expected (?:one|at least one) argument", r"\1 needs a value"),
+    (r"argument ([^:]+): not allowed with argument (.+)", r"\1 and \2 do not go together"),
+    (r"argument ([^:]+): ignored explicit argument .*", r"\1 takes no value"),
+    (r"the following arguments are required: (.+)", r"\1 is missing"),
+    (r"argument ([^:]+): (.+)", r"\1: \2"),
+)
+
+
+class _Page(argparse.HelpFormatter):
+    """A page of help: commands stand under their heading without a line that only says COMMAND."""
+
+    is_laid_out: bool = False
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if self.is_laid_out else super()._fill_text(text, width, indent)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            return "".join(self._format_action(one) for one in action._get_subactions())  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        return super()._format_action(action)
 
 
 class Parser(argparse.ArgumentParser):
@@ -18,21 +43,100 @@ class Parser(argparse.ArgumentParser):
 
     Attributes:
         is_laid_out: its description and its epilog have their own lines, which are not filled anew.
+        needs_word: without any word there is nothing to do, so that it shows its help.
         behind: the words behind the command that it stands for, as far as they tell which of its actions is meant.
+        below: the parsers of its actions, by name.
     """
 
     behind: Sequence[str] = ()
     is_laid_out: bool = False
+    needs_word: bool = False
+    _of: str = ""
 
     def __init__(self, **how: Any) -> None:
         """Take only whole names of options: ``--ap`` for ``--apply`` would delete for who meant another option."""
-        super().__init__(**how)
+        super().__init__(add_help=False, **how)
         self.allow_abbrev = False
+        self.add_argument("-h", "--help", action="help", help="show this page")
+        self.set_defaults(parser=self)
+        self.below: Mapping[str, Parser] = {}
+
+    @property
+    def options(self) -> list[argparse.Action]:
+        """What is given by a name."""
+        return [action for action in self._actions if action.option_strings]
+
+    @property
+    def arguments(self) -> list[argparse.Action]:
+        """What is given by its place."""
+        return [action for action in self._actions if not action.option_strings]
+
+    def option(self, name: str) -> argparse.Action | None:
+        """Return the option of a name."""
+        return self._option_string_actions.get(name)
+
+    def add_actions(self, *, dest: str = "action") -> Any:
+        """Return what takes the parsers of its actions, of which one has to be named."""
+        self.needs_word = True
+        self._of = dest
+        added = self.add_subparsers(title=f"{dest}s", dest=dest, required=True, metavar=dest.upper())
+        self.below = added.choices
+        self._action_groups.insert(0, self._action_groups.pop())  # what one looks for stands above the options
+        return added
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Parse; a group without words shows its help, and an option that is not there is told before all else.
+
+        To argparse the value of an unknown option is a word by itself, and it would complain about that one instead.
+        """
+        words = list(sys.argv[1:] if args is None else args)
+        if self.needs_word and not words:
+            self.print_help(sys.stderr)
+            self.exit(USAGE)
+        for word in words:
+            if word == "--" or (self._of and not word.startswith("-")):
+                break  # what follows are words, or options of an action
+            if re.match(r"--?[A-Za-z]\S*$", word) and not self._knows(word):
+                self.refuse_option(word)
+        return super().parse_known_args(words, namespace)
+
+    def _knows(self, word: str) -> bool:
+        known = self._option_string_actions
+        return word.partition("=")[0] in known or (not word.startswith("--") and word[:2] in known)
+
+    def refuse_option(self, word: str) -> None:
+        """Say that there is no such option, and which one may be meant."""
+        name = word.partition("=")[0]
+        if not self._of:
+            self.error(f"there is no option {name}{meant(name, self._option_string_actions)}")
+        self.error(f"{name} stands too early: options are written behind the {self._of}")
+
+    def error(self, message: str) -> Any:
+        """Say in one line what is wrong and where help is, and end with code 2."""
+        for form, plain in _PLAIN:
+            if re.fullmatch(form, message, re.DOTALL):
+                message = re.sub(form, plain, message, count=1, flags=re.DOTALL)
+                break
+        shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+        self.exit(USAGE, f"{self.prog}: {shown} ({self.prog} --help tells more)\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices if str(choice)]
+        if action.option_strings:
+            text = f"{action.option_strings[-1]} cannot be {value!r}: write {one_of(choices)}"
+        else:
+            kind = action.dest if str(action.metavar or "").lower() == action.dest else "word"
+            near = meant(str(value), choices)
+            text = f"there is no {kind} {value!r}{near or ': write ' + one_of(choices)}"
+        raise argparse.ArgumentError(None, text)
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         # two characters less than the terminal has, as argparse itself does
-        kind = argparse.RawDescriptionHelpFormatter if self.is_laid_out else argparse.HelpFormatter
-        return kind(self.prog, width=columns() - 2)
+        page = _Page(self.prog, width=columns() - 2)
+        page.is_laid_out = self.is_laid_out
+        return page
 
     def filled(self, text: str) -> str:
         """Return text in lines as wide as the terminal."""
@@ -67,6 +171,20 @@ class Undeclared(argparse.ArgumentParser):
 def declared(names: Iterable[str], words: Sequence[str]) -> list[str]:
     """Return the one of ``names`` that the first word is, else all of them."""
     return [words[0]] if words and words[0] in names else list(names)
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """Return "; did you mean X?" with what is written almost like a word, "" where nothing is."""
+    import difflib  # noqa: PLC0415 - only whoever mistypes waits for it
+
+    plain = {one.lstrip("-"): one for one in known if len(one) > len("-h")}
+    near = difflib.get_close_matches(word.lstrip("-"), plain, 2, 0.65)
+    return f"; did you mean {one_of([plain[one] for one in near])}?" if near else ""
+
+
+def one_of(words: Sequence[str]) -> str:
+    """Return words as a person offers them: a, b or c."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def columns() -> int:

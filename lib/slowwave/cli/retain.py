@@ -28,7 +28,7 @@ _WRITING = ("hold", "release")
 
 def configure(parser: Parser) -> None:
     """Declare the options of ``slowwave retain``."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = parser.add_actions()
     for name in declared(_ACTIONS, parser.behind):
         action = actions.add_parser(name, help=_ACTIONS[name], description=_ACTIONS[name])
         add_settings_options(action)

@@ -66,10 +66,10 @@ _AS_SETTINGS = {
 
 def configure(parser: Parser) -> None:
     """Declare the options of ``slowwave run``; where help on one job is asked for, those of that job alone."""
-    asked = {"-h", "--help"} & set(parser.behind)
+    asked = not parser.behind or {"-h", "--help"} & set(parser.behind)
     job = next((word for word in parser.behind if word in JOBS), "") if asked else ""
     parser.usage = f"slowwave run {job or 'JOB'} [options]"
-    parser.is_laid_out = True
+    parser.is_laid_out = parser.needs_word = True
     if job:
         _explain(parser, job)
     elif asked:
@@ -184,7 +184,7 @@ def _add_overrides(args: argparse.Namespace) -> None:
             if name == "confirm" and run_erase.has_subjects(args):
                 continue  # it is told
             if args.job not in jobs:
-                raise UsageError(f"--{name} belongs to {jobs[0]}")
+                raise UsageError(f"--{name} is for {' and '.join(jobs)}, not for {args.job}")
             args.overrides = [*args.overrides, f"{key}={'true' if value is True else value}"]
 
 
@@ -203,7 +203,7 @@ def _check_together(args: argparse.Namespace, settings: "Settings") -> None:
     if args.job in _PLANNED_FIRST:
         args.dry_run = args.dry_run or not (args.apply or settings.retention.enforce)
     elif args.apply:
-        raise UsageError(f"--apply belongs to {' and '.join(_PLANNED_FIRST)}")
+        raise UsageError(f"--apply is for {' and '.join(_PLANNED_FIRST)}, not for {args.job}")
 
 
 def _direct(args: argparse.Namespace) -> dict[str, Any]:

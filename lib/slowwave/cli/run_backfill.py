@@ -59,7 +59,7 @@ def check(args: argparse.Namespace) -> None:
         return
     actions = [name for name in _ACTIONS if getattr(args, name)]
     if len(actions) > 1:
-        raise UsageError(f"backfill: --{' and --'.join(actions)} cannot be had at once")
+        raise UsageError(f"backfill: --{' and --'.join(actions)} do not go together")
     if args.dry_run and actions:
         raise UsageError(f"backfill: --dry-run shows what a new run would do; leave --{actions[0]} out")
     if args.person or args.topic or args.pattern or args.secrets:
@@ -130,5 +130,5 @@ def _rate(text: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
     return number

@@ -35,7 +35,7 @@ _ID = "a session id, its unique beginning, or the path of one of its files"
 
 def configure(parser: Parser) -> None:
     """Declare the subcommands; none of their code is imported before one is chosen."""
-    commands = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    commands = parser.add_actions()
     wanted = declared(_MODULES, parser.behind)
 
     def command(name: str, summary: str) -> argparse.ArgumentParser:

@@ -25,6 +25,7 @@ ENV_PREFIX = "SLOWWAVE_"
 # Form of the settings file, which may say `version = 1`; a key that changes its meaning makes a new one.
 VERSION = 1
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+SECTIONS = tuple(section.name for section in msgspec.structs.fields(Settings))
 # Variables of the same prefix that are not settings.
 _NOT_SETTINGS = {"SLOWWAVE_CONFIG"}
 

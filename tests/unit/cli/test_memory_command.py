@@ -312,4 +312,4 @@ def test_words_behind_an_option_belong_to_the_text_and_others_are_refused(
     assert "- The cache is cold\n" in house.read("MEMORY.md")
     with pytest.raises(SystemExit):
         main(["memory", "list", "--memory", str(house.memory), "surplus"])
-    assert "unrecognized arguments: surplus" in capsys.readouterr().err
+    assert "too many words: surplus" in capsys.readouterr().err

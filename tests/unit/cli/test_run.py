@@ -193,7 +193,7 @@ def test_a_server_is_for_those_who_ask_for_one_or_have_one(
     assert asked == ["extract"] * 2
     with pytest.raises(SystemExit):
         main([*extract, "--direct", "--prefect"])
-    assert "not allowed with" in capsys.readouterr().err
+    assert "do not go together" in capsys.readouterr().err
 
 
 def test_status_answers_for_people_and_programs(store: Path, capsys: pytest.CaptureFixture[str]):

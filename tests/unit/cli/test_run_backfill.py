@@ -59,7 +59,7 @@ def test_the_words_name_the_way_back(world: World, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--pause", "a", "--resume", "a"], "cannot be had at once"),
+        (["--pause", "a", "--resume", "a"], "do not go together"),
         (["--resume", "a", "--limit", "3"], "takes the range of its run"),
         (["--coverage", "--dry-run"], "leave --coverage out"),
         (["--resume", "a", "--dry-run"], "leave --resume out"),
@@ -94,7 +94,7 @@ def test_its_options_belong_to_it(capsys: pytest.CaptureFixture[str], option: st
 def test_a_pace_is_a_number_above_nothing(capsys: pytest.CaptureFixture[str], rate: str):
     with pytest.raises(SystemExit):
         main(["run", "backfill", f"--mb-per-second={rate}"])
-    assert "no number above 0" in capsys.readouterr().err
+    assert "not a number above 0" in capsys.readouterr().err
 
 
 def test_whatever_is_not_read_of_a_range_is_shown():
