@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from slowwave.errors import USAGE
+from slowwave.errors import USAGE, meant, one_of
 
 _USUAL_WIDTH = 80
 # what argparse says, and how we say it; what none of these fits is shown as it is
@@ -171,20 +171,6 @@ class Undeclared(argparse.ArgumentParser):
 def declared(names: Iterable[str], words: Sequence[str]) -> list[str]:
     """Return the one of ``names`` that the first word is, else all of them."""
     return [words[0]] if words and words[0] in names else list(names)
-
-
-def meant(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean X?" with what is written almost like a word, "" where nothing is."""
-    import difflib  # noqa: PLC0415 - only whoever mistypes waits for it
-
-    plain = {one.lstrip("-"): one for one in known if len(one) > len("-h")}
-    near = difflib.get_close_matches(word.lstrip("-"), plain, 2, 0.65)
-    return f"; did you mean {one_of([plain[one] for one in near])}?" if near else ""
-
-
-def one_of(words: Sequence[str]) -> str:
-    """Return words as a person offers them: a, b or c."""
-    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def columns() -> int:

@@ -77,7 +77,7 @@ def test_a_parked_dream_has_its_own_code_and_kept_nothing(store: Path, capsys: p
     ("options", "code", "words"),
     [
         (["--set", "extraction.idle=soon"], USAGE, "30m"),
-        (["--set", "no.such=1"], USAGE, "known keys"),
+        (["--set", "no.such=1"], USAGE, "there is no such setting"),
         (["--config", "/does/not/exist.toml"], USAGE, "cannot be read"),
         (["--store", "/does/not/exist"], UNREADABLE, "--store"),
         (["--project", "nobody"], UNREADABLE, "no project matches"),
