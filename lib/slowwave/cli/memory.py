@@ -12,7 +12,7 @@ from slowwave.cli.parser import Parser, declared
 
 # action -> (what it does, module, function); only the module of the chosen action is imported
 _ACTIONS = {
-    "list": ("all memories, one a line", "memory_facts", "show_list"),
+    "list": ("all memories, by project", "memory_facts", "show_list"),
     "search": ("the memories that fit some words best", "memory_search", "find"),
     "show": ("one memory with everything that is known about it", "memory_facts", "show_one"),
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
@@ -72,7 +72,7 @@ def configure(parser: Parser) -> None:
 
 
 def _configure_list(action: argparse.ArgumentParser) -> None:
-    action.add_argument("--all", action="store_true", help="also what was superseded, dropped or taken over")
+    action.add_argument("--all", action="store_true", help="also what was replaced, dropped or taken over")
     action.add_argument(
         "--foreign", action="store_true", help="also the lines of memory files that others wrote, and who"
     )

@@ -2,14 +2,14 @@
 
 import argparse
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from slowwave.cli.memory_folders import MemoryFolder, the_one
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import harmless, say, say_json
+from slowwave.cli.output import bold, counted, dim, harmless, say, say_json, screen_width, wrapped
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED
 from slowwave.formats.rows import names_row
@@ -22,34 +22,52 @@ from slowwave.memory.said import said_at
 from slowwave.memory.standing import Standing, standing_of
 from slowwave.memory.verify import totals, verify
 from slowwave.moments import moment
+from slowwave.observability.learned import short_names
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import Redactor
 
+# what becomes of a memory, as every other screen calls it
+_STATUS = {"superseded": "replaced"}
 NOBODY: tuple[Writer, Source | None] = ("person", None)
 
 
 def show_list(args: argparse.Namespace) -> int:
-    """Print every memory; ``--json`` prints one object a line, also for those that no longer hold."""
+    """Print every memory by project; ``--json`` prints one object a line, also for those that no longer hold."""
     at = iso(moment("--at", args.at, SystemClock().now())) if args.at is not None else ""
-    number = 0
+    names = short_names(folder.project for folder in args.folders)
+    every: list[list[str]] = []
     for folder in args.folders:
         book = read_book(folder.path)
         memories = [m for m in book.memories.values() if _is_listed(m, args, at)]
-        number += len(memories)
         if args.json:
             standing = standing_of(book, settings_of(args).consolidation.half_lives)
             say_json(row_of(folder, memory, at, standing) for memory in memories)
             say_json(foreign_rows(folder) if args.foreign else ())
         else:
-            for memory in memories:
-                say(_line(memory))
-            for line, writer in foreign_of(folder) if args.foreign else ():
-                number += 1
-                say(f"{'-':<12}   --  {writer:<10}  {harmless(line.text)}  [{line.file}]")
-    if not number and not args.json:
+            every.append(_lines_of(names[folder.project], memories, foreign_of(folder) if args.foreign else []))
+    if args.json:
+        return DONE
+    for number, lines in enumerate(filter(None, every)):
+        for line in ["", *lines] if number else lines:
+            say(line)
+    if not any(every):
         nothing = "Nothing is remembered yet: slowwave run nightly --force makes a first dream."
         say(f"Nothing that is remembered held at {at}." if at else nothing)
     return DONE
+
+
+def _lines_of(name: str, memories: Sequence[Memory], foreign: Sequence[tuple[ForeignLine, str]]) -> list[str]:
+    """Return the memories of a project and the lines of others; at a terminal none is longer than it is wide."""
+    if not memories and not foreign:
+        return []
+    others = f", {counted(len(foreign), 'line')} of others" if foreign else ""
+    rows = [(_about(memory), f"{harmless(memory.text)}{_mark(memory)}") for memory in memories]
+    rows += [(f"{'-':<12}   --  {writer:<10}  ", f"{harmless(line.text)} [{line.file}]") for line, writer in foreign]
+    found = [bold(f"{name}: {counted(len(memories), 'memory', 'memories')}{others}")]
+    for about, text in rows:
+        first = f"  {about}"
+        found += wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=dim)
+    return found
 
 
 def foreign_of(folder: MemoryFolder) -> list[tuple[ForeignLine, str]]:
@@ -197,10 +215,10 @@ def _evidence(checked: Checked, redact: Redactor) -> dict[str, Any]:
 
 
 def _why(memory: Memory, evidence: list[dict[str, Any]]) -> Iterator[str]:
-    yield _line(memory)
+    yield f"{_about(memory)}{harmless(memory.text)}{_mark(memory)}"
     times = (f"{begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
-    yield f"  {memory.status}, true from {', '.join(times)}"
-    yield f"Said in {len({(s.dialect, s.session) for s in memory.sightings})} session(s):"
+    yield f"  {_STATUS.get(memory.status, memory.status)}, true from {', '.join(times)}"
+    yield f"Said in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
     for sighting in memory.sightings:
         yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {sighting.origin}"
     yield "Evidence:"
@@ -214,8 +232,11 @@ def _why(memory: Memory, evidence: list[dict[str, Any]]) -> Iterator[str]:
     yield "Events:"
 
 
-def _line(memory: Memory) -> str:
-    mark = "" if memory.status == "active" else f"  [{memory.status}]"
-    if memory.stands:
-        mark = f"  [{memory.writer}, {memory.file}]{mark}"
-    return f"{memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  {memory.text}{mark}"
+def _about(memory: Memory) -> str:
+    return f"{memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  "
+
+
+def _mark(memory: Memory) -> str:
+    """Return what is told of a memory that is over or that slowwave did not write."""
+    whose = f" [{memory.writer}, {memory.file}]" if memory.stands else ""
+    return whose + ("" if memory.status == "active" else f" [{_STATUS.get(memory.status, memory.status)}]")

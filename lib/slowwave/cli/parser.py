@@ -9,11 +9,11 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from slowwave.errors import USAGE, meant, one_of
 
-_USUAL_WIDTH = 80
+_USUAL_WIDTH, _USUAL_HEIGHT = 80, 24
 # what argparse says, and how we say it; what none of these fits is shown as it is
 _PLAIN = (
     (r"argument ([^:]+): expected (?:one|at least one) argument", r"\1 needs a value"),
@@ -174,15 +174,19 @@ def declared(names: Iterable[str], words: Sequence[str]) -> list[str]:
 
 
 def columns() -> int:
-    """Return the width of the terminal, by the rules of ``shutil.get_terminal_size``."""
+    """Return the width of the terminal."""
+    return size_of("COLUMNS")
+
+
+def size_of(what: Literal["COLUMNS", "LINES"]) -> int:
+    """Return the width or the height of the terminal, by the rules of ``shutil.get_terminal_size``."""
+    given = os.environ.get(what, "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
     try:
-        columns = int(os.environ["COLUMNS"])
-    except (KeyError, ValueError):
-        columns = 0
-    if columns > 0:
-        return columns
-    try:
-        found = os.get_terminal_size(sys.__stdout__.fileno()).columns if sys.__stdout__ else 0
+        size = os.get_terminal_size(sys.__stdout__.fileno()) if sys.__stdout__ else None
     except (OSError, ValueError):
-        found = 0
-    return found or _USUAL_WIDTH
+        size = None
+    if what == "COLUMNS":
+        return (size.columns if size else 0) or _USUAL_WIDTH
+    return (size.lines if size else 0) or _USUAL_HEIGHT
