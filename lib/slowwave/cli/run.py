@@ -128,7 +128,10 @@ def _configure_all(every: argparse._ArgumentGroup) -> None:  # pyright: ignore[r
     every.add_argument("--sample", type=Path, metavar="DIR", help="run on the bundled sample week, kept in DIR")
     every.add_argument("--verbose", action="store_true", help="show the log of Prefect")
     every.add_argument(
-        "--progress", choices=WISHES, default="auto", help="how far it is: bars at a terminal, lines, json or none"
+        "--progress",
+        choices=WISHES,
+        default="auto",
+        help="how far it is: bars at a terminal, elsewhere lines once it takes long (auto); lines, json or none",
     )
     add_json_option(every)
 
