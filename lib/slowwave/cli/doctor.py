@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from slowwave.cli.options import add_json_option, add_settings_options, settings_of
-from slowwave.cli.output import say, say_json
+from slowwave.cli.output import bad, good, open_to, say, say_json
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, SettingsError
 
@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             say_json([check])
             continue
-        mark = "WRONG" if not check.ok else "note " if check.fix else "ok   "
+        mark = bad("WRONG") if not check.ok else open_to("note ") if check.fix else good("ok   ")
         say(f"{mark}  {check.name:<12} {check.seen}")
         if check.fix:
             say(f"       {'':<12} fix: {check.fix}")

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.memory_folders import MemoryFolder
-from slowwave.cli.output import harmless, say, say_json, tell_damage, warn
+from slowwave.cli.output import dim, open_to, say, say_json, screen_width, tell_damage, warn, wrapped
 from slowwave.errors import DONE
 from slowwave.extraction.quarantine import MAX_TEXT, read_quarantine
 from slowwave.letters import one_line
@@ -28,8 +28,9 @@ def show_quarantine(args: argparse.Namespace) -> int:
     else:
         for row in rows:
             at = f"{row['at'][:19]}Z" if row["at"] else "no time"
-            say(f"{at}  {row['project']}  session {row['session']['id']}  {row['reason']}")
-            say(f"  {harmless(row['text'])}")
+            say(f"{dim(at)}  {row['project']}  session {row['session']['id']}  {open_to(row['reason'])}")
+            for line in wrapped(row["text"], first="  ", rest="  ", width=screen_width()):
+                say(line)
         _say_numbers(every)
     if len(every) > len(rows):
         warn(f"the newest {len(rows)} of {len(every)}: --limit {len(every)} shows all")

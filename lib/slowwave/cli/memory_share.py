@@ -12,7 +12,7 @@ import msgspec
 
 from slowwave.cli.memory_folders import MemoryFolder, the_one
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import harmless, say, say_json
+from slowwave.cli.output import dim, harmless, say, say_json, screen_width, wrapped
 from slowwave.clock import SystemClock
 from slowwave.consolidation.team import accept_for_team, share, team_of
 from slowwave.errors import DONE, NotFoundError, RefusedError, UsageError
@@ -37,8 +37,11 @@ def show_shared(args: argparse.Namespace) -> int:
         say_json(rows)
         return DONE
     for row in rows:
-        held = f"  held back: {row['held']}" if row["held"] else ""
-        say(harmless(f"{row['name']}  {row['category']:<10}  {row['text']}  ({row['who']}){held}  [{row['project']}]"))
+        held = f" held back: {row['held']}" if row["held"] else ""
+        first = harmless(f"{row['name']}  {row['category']:<10}  ")
+        text = f"{row['text']} ({row['who']}){held} [{row['project']}]"
+        for line in wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=dim):
+            say(line)
     if not rows:
         say("Nothing is shared yet: slowwave memory share ID accepts a memory for everybody who works here.")
     return DONE

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive, settings_of
-from slowwave.cli.output import bold, say, say_json, screen_width, wrapped
+from slowwave.cli.output import bad, bold, dim, say, say_json, screen_width, wrapped
 from slowwave.cli.parser import Parser
 from slowwave.cli.screen import change_lines
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
@@ -94,14 +94,18 @@ def _entry(
     yield bold(f"{when}  {run or dreams[0].id}")
     yield from wrapped(f"{how}: {what}", first="  ", rest="    ", width=width)
     for dream in reversed(dreams):
-        yield from wrapped(_of_dream(dream, names), first="  ", rest="    ", width=width)
+        yield from wrapped(_changed(dream, names), first=f"  {dream.id}  ", rest="    ", width=width, draw=dim)
     for failure in night.failures if night else ():
-        yield from wrapped(f"failed: {failure}", first="  ", rest="    ", width=width)
+        yield from wrapped(failure, first="  failed: ", rest="    ", width=width, draw=bad)
 
 
 def _of_dream(dream: Dream, names: dict[str, str]) -> str:
-    undone = "  (taken back)" if dream.is_undone else ""
-    return f"{dream.id}  {names[dream.project]}: {in_words(Counter(c.kind for c in dream.changes))}{undone}"
+    return f"{dream.id}  {_changed(dream, names)}"
+
+
+def _changed(dream: Dream, names: dict[str, str]) -> str:
+    undone = " (taken back)" if dream.is_undone else ""
+    return f"{names[dream.project]}: {in_words(Counter(c.kind for c in dream.changes))}{undone}"
 
 
 def _show(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequence[Night], name: str) -> None:

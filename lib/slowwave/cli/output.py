@@ -119,6 +119,12 @@ def wrapped(
     return [draw(first) + lines[0][len(first) :], *lines[1:]]
 
 
+def shortened(text: str, width: int) -> str:
+    """Return foreign text on one line; of more than ``width`` characters the beginning, with 0 always all of it."""
+    flat = " ".join(harmless(text).split())
+    return flat if not width or len(flat) <= width else flat[: max(width, 20) - 3].rstrip() + "..."
+
+
 def harmless(text: str) -> str:
     """Return foreign text without what a terminal would obey; line ends and tabs stay."""
     return text if text.isprintable() else "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)

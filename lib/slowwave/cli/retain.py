@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
-from slowwave.cli.output import counted, say, say_json, warn
+from slowwave.cli.output import bold, counted, dim, open_to, say, say_json, warn
 from slowwave.cli.parser import Parser, declared
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE
@@ -152,8 +152,8 @@ def _holds(args: argparse.Namespace) -> int:
         say_json(_row(hold, numbers[hold.id]) for hold in holds)
         return DONE
     for hold in holds:
-        say(f"{hold.id}  {_told(hold.at)}  {counted(numbers[hold.id], 'session')}: {hold.what}")
-        say(f"    {hold.reason} (set by {hold.by})")
+        say(f"{bold(hold.id)}  {_told(hold.at)}  {counted(numbers[hold.id], 'session')}: {hold.what}")
+        say(dim(f"    {hold.reason} (set by {hold.by})"))
     say(counted(len(holds), "hold") if holds else "nothing is held")
     return DONE
 
@@ -183,8 +183,8 @@ def _trash(args: argparse.Namespace) -> int:
         say_json(rows)
         return DONE
     for item in items:
-        waits = "grace is over" if due[item.id] else f"stays {grace} from {_told(item.at)}"
-        say(f"{item.session}  {readable(trash_size([item]))}  {item.dialect}  {item.reason}; {waits}")
+        waits = open_to("freed by the next run") if due[item.id] else f"stays {grace} from {_told(item.at)} on"
+        say(f"{item.session}  {readable(trash_size([item]))}  {dim(item.dialect)}  {item.reason}; {waits}")
     total = readable(trash_size(items))
     say(
         f"{counted(len(items), 'item')}, {total}; back with: slowwave sessions restore ID"
@@ -209,7 +209,7 @@ def _audit(args: argparse.Namespace) -> int:
         number = line.n
         about = "  ".join(text for text in (line.session, line.dialect, line.rule, line.item) if text)
         size = f"  {line.size} bytes in {counted(line.files, 'file')}" if line.files else ""
-        say(f"{_told(line.at)}  {line.action:<8} {about}{size}")
+        say(f"{dim(_told(line.at))}  {bold(f'{line.action:<8}')} {about}{size}")
     say(counted(number, "line") if number else "nothing was written down yet")
     return DONE
 

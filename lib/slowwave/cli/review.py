@@ -11,7 +11,7 @@ import msgspec
 
 from slowwave.cli.memory_folders import chosen
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
-from slowwave.cli.output import bold, harmless, say, say_json, screen_width, warn, wrapped
+from slowwave.cli.output import bold, dim, harmless, say, say_json, screen_width, warn, wrapped
 from slowwave.cli.screen import ask_lines
 from slowwave.clock import SystemClock
 from slowwave.consolidation.review import Parked
@@ -122,7 +122,7 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
     for number, waits in enumerate(shown, 1):
         for line in ask_lines(waits.ask, names[waits.ask.project], screen_width(), number):
             say(line)
-        say(f"      {waits.ask.id}")
+        say(dim(f"      {waits.ask.id}"))
     if not every:
         say("Nothing waits for you.")
     elif shown:
@@ -166,7 +166,7 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
     """Yield one thing with all that a person needs to decide about it."""
     ask = waits.ask
     about = " · ".join(filter(None, (name, ask.category, f"{ask.confidence:.0%}" if ask.confidence else "")))
-    yield f"{about}  {ask.id}"
+    yield f"{about}  {dim(ask.id)}"
     yield from map(bold, wrapped(ask.text, first="  ", rest="  ", width=width))
     yield from wrapped(f"why you are asked: {ask.why}", first="  ", rest="    ", width=width)
     if isinstance(waits.about, Parked):
@@ -190,7 +190,7 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
             yield from wrapped(f"the agent: {source.before}", first="    . ", rest="    . ", width=width)
         yield from wrapped(source.around or source.quote, first="    | ", rest="    | ", width=width)
         gone = "" if source.finding in ("ok", "moved") else f" ({source.finding})"
-        yield f"      {harmless(source.path)}{gone}"
+        yield dim(f"      {harmless(source.path)}{gone}")
 
 
 _SPEAKERS = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.output import bold, say, screen_width, wrapped
+from slowwave.cli.output import bad, bold, open_to, say, screen_width, wrapped
 from slowwave.cli.screen_retain import MOST_ROWS as MOST_SESSIONS
 from slowwave.cli.screen_retain import erased, retained
 from slowwave.observability.learned import Ask, Change, Learned, in_words, planned, short_names
@@ -183,7 +183,7 @@ def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[
     if not needs:
         return
     yield ""
-    yield bold(f"Waiting for you: {len(needs)}, the most useful first")
+    yield open_to(f"Waiting for you: {len(needs)}, the most useful first")
     for number, ask in enumerate(needs[:MOST_ASKS], 1):
         yield from ask_lines(ask, names[ask.project], screen.width, number)
     more = f"  and {len(needs) - MOST_ASKS} more; " if len(needs) > MOST_ASKS else "  "
@@ -266,10 +266,10 @@ def _compactions(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[
 def _problems(report: dict[str, Any], screen: Screen) -> Iterator[str]:
     if report["failures"]:
         yield ""
-        yield bold(f"Failed: {len(report['failures'])}") + " (each on standard error, with its reason)"
+        yield bad(f"Failed: {len(report['failures'])}") + " (each on standard error, with its reason)"
     if report["parked"]:
         yield ""
-        yield bold(f"Dreams that wait for you: {len(report['parked'])}") + f" (slowwave review{screen.options})"
+        yield open_to(f"Dreams that wait for you: {len(report['parked'])}") + f" (slowwave review{screen.options})"
         yield from (f"  {dream}" for dream in report["parked"])
     if rows := report["warnings"]:
         yield ""

@@ -4,9 +4,11 @@ Of retention the session, its bytes, the rule, and what keeps it; of an erasure 
 still there.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from slowwave.cli.output import bold, screen_width, short_time, wrapped
+from slowwave.observability.learned import short_names
 from slowwave.report import readable
 
 MOST_ROWS = 20
@@ -36,26 +38,38 @@ def retained(items: Iterable[dict[str, Any]], most: int | None = MOST_ROWS) -> I
     every = list(items)
     yield from _more([item for item in every if item["action"] in _MORE], most)
     every = [item for item in every if "rule" in item]
+    names = short_names(item["project"] for item in every)
     for action, title in _TITLES.items():
         rows = [item for item in every if item["action"] == action]
         if not rows:
             continue
         yield ""
-        yield f"{title}: {len(rows)}, {readable(sum(item['bytes'] for item in rows))}"
-        for item in rows[:most]:
-            yield f"  {item['target']}  {readable(item['bytes'])}  {item['project']}"
-            yield f"    {item['reason']}"
-            if item["at"]:
-                yield f"    {_when(item)}"
+        yield bold(f"{title}: {len(rows)}, {readable(sum(item['bytes'] for item in rows))}")
+        for (reason, limit), alike in _by_reason(rows[:most]).items():
+            yield from wrapped(f"{reason}{f' ({limit})' if limit else ''}", first="  ", rest="  ", width=screen_width())
+            for item in alike:
+                yield from _session(item, names[item["project"]])
         if most is not None and len(rows) > most:
             yield f"  and {len(rows) - most} more (slowwave retain plan and --json show all)"
 
 
-def _when(item: dict[str, Any]) -> str:
-    """Return the age of a session, the limit that speaks of it, and when it reaches that."""
-    due = f"; old enough at {item['due'][:16].replace('T', ' ')}" if item["due"] else ""
-    limit = f"; {item['limit']}" if item["limit"] else ""
-    return f"{item['age_days']:g} days old, last active {item['at'][:16].replace('T', ' ')}{limit}{due}"
+def _by_reason(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return sessions by why they go or stay, and by the limits that say so."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for item in rows:
+        found.setdefault((item["reason"], item["limit"]), []).append(item)
+    return found
+
+
+def _session(item: dict[str, Any], project: str) -> list[str]:
+    """Return a session with its age, and when it reaches the limit that speaks of it."""
+    age = f"{item['age_days']:g} days old" if item["at"] else ""
+    line = f"    {age:<14}  {item['target']}  {readable(item['bytes'])}  {project}"
+    due = f", old enough at {short_time(item['due'])}" if item["due"] else ""
+    last = f"last active {short_time(item['at'])}{due}" if item["at"] else ""
+    if screen_width() and len(f"{line}  {last}") > screen_width():
+        return [line, f"{'':<20}{last}"] if last else [line]
+    return [f"{line}  {last}".rstrip()]
 
 
 def _more(items: list[dict[str, Any]], most: int | None) -> Iterator[str]:
@@ -63,7 +77,7 @@ def _more(items: list[dict[str, Any]], most: int | None) -> Iterator[str]:
         rows = [item for item in items if item["action"] == action]
         if rows:
             yield ""
-            yield f"{title}: {len(rows)}"
+            yield bold(f"{title}: {len(rows)}")
             yield from (f"  {item['target']}  {item['reason']}" for item in rows[:most])
         if most is not None and len(rows) > most:
             yield f"  and {len(rows) - most} more (--json shows all)"
@@ -97,7 +111,7 @@ def erased(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:
         if not rows:
             continue
         yield ""
-        yield f"{title}: {len(rows)}"
+        yield bold(f"{title}: {len(rows)}")
         # nobody may lose a session of which they did not see the name
         most = len(rows) if action in _WHOLE else MOST_ROWS
         for item in rows[:most]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import to_builtins
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import bold, counted, harmless, say, say_json, warn
+from slowwave.cli.output import bold, counted, dim, say, say_json, screen_width, short_time, shortened, warn
 from slowwave.cli.sessions_wanted import wanted_by
 from slowwave.errors import DONE
 from slowwave.jobs.choice import chosen_by
@@ -17,7 +17,6 @@ from slowwave.stores.discovery import Listing, list_sessions
 from slowwave.stores.summary import SessionRow, ShownRow
 
 _MOST_PROBLEMS = 5
-_WIDTH = 100
 
 
 def list_all(args: argparse.Namespace) -> int:
@@ -61,12 +60,19 @@ def _print_rows(rows: Sequence[SessionRow], older: int, hidden: int) -> None:
         bad = f", {row.bad_lines} bad lines" if row.bad_lines else ""
         kind = "" if row.kind == "main" else f" {row.kind}"
         size = f"{row.messages} messages, {_size(row.bytes)}{parts}{bad}"
-        say(f"  {row.id}  {row.last_activity[:16].replace('T', ' ')}  {row.dialect}{kind}  {size}")
-        if row.title or row.first_prompt:
-            say(f"      {harmless(row.title or row.first_prompt)[:_WIDTH]}")
+        say(f"  {row.id}  {short_time(row.last_activity)}  {dim(f'{row.dialect}{kind}  {size}')}")
+        for line in title_of(row, 6):
+            say(line)
     more = f", and {older} older (--limit)" if older else ""
     more += f", and {hidden} of sub-agents (--all shows them)" if hidden else ""
     say(f"{counted(len(rows), 'session')}{more}")
+
+
+def title_of(row: SessionRow, indent: int) -> list[str]:
+    """Return what a session is about; of a first prompt its beginning, or where a program reads, the whole of it."""
+    text = row.title or row.first_prompt
+    wide = screen_width()
+    return [" " * indent + shortened(text, wide - indent if wide else 0)] if text else []
 
 
 def _tell_problems(listing: Listing) -> None:

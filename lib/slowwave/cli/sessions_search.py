@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.options import settings_of
-from slowwave.cli.output import counted, harmless, say, say_json, warn
+from slowwave.cli.output import bold, counted, dim, say, say_json, screen_width, short_time, warn, wrapped
+from slowwave.cli.sessions_read import title_of
 from slowwave.cli.sessions_wanted import wanted_by
 from slowwave.errors import DONE
 from slowwave.jobs.choice import chosen_by
@@ -16,7 +17,6 @@ from slowwave.stores.search.ranking import Hit, found_sessions
 from slowwave.stores.search.words import MOST_WORDS, terms_of
 from slowwave.stores.summary import SessionRow, ShownRow
 
-_WIDTH = 100
 # What is read before a search can answer; from here on the wait is worth a word.
 _LONG_READ = 64 << 20
 
@@ -65,12 +65,13 @@ def _form(hit: Hit) -> dict[str, Any]:
 def _print(hits: Sequence[Hit], among: int) -> None:
     for hit in hits:
         row, said = hit.row, hit.said
-        say(f"{hit.score:6.2f}  {row.id}  {row.last_activity[:16].replace('T', ' ')}  {row.dialect}  {row.project}")
-        if row.title or row.first_prompt:
-            say(f"        {harmless(row.title or row.first_prompt)[: _WIDTH - 8]}")
-        where = " ".join(filter(None, (said.role, said.at[:16].replace("T", " "), said.id))) if said else "title"
-        say(f"        {where}:")
-        say(f"          {harmless(hit.snippet)}")
+        say(f"{hit.score:6.2f}  {row.id}  {short_time(row.last_activity)}  {dim(f'{row.dialect}  {row.project}')}")
+        for line in title_of(row, 8):
+            say(bold(line))
+        where = " ".join(filter(None, (said.role, short_time(said.at), said.id))) if said else "title"
+        say(dim(f"        {where}:"))
+        for line in wrapped(hit.snippet, first=" " * 10, rest=" " * 10, width=screen_width()):
+            say(line)
     say(f"{counted(len(hits), 'session')} of {among}")
 
 

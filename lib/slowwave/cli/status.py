@@ -111,9 +111,12 @@ def _summary(rows: "list[Standing]") -> str:
 
 def every(rows: "list[Standing]") -> Iterator[str]:
     """Yield everything about each project."""
+    from slowwave.observability.learned import short_names  # noqa: PLC0415 - --help stays fast
+
+    names = short_names(row.project for row in rows)
     for row in rows:
         yield ""
-        yield from _project(row)
+        yield from _project(row, names[row.project])
 
 
 def short(rows: "list[Standing]", room: int | None) -> list[str]:
@@ -160,10 +163,10 @@ def _otherwise(row: "Standing") -> str:
     return f"{when or 'nothing to dream of'}{new} ({size})"
 
 
-def _project(row: "Standing") -> Iterator[str]:
+def _project(row: "Standing", name: str) -> Iterator[str]:
     """Yield everything about one project."""
     size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
-    yield f"{bold(row.project)}  ({size})"
+    yield f"{bold(name)}  ({f'{row.project}; ' if name != row.project else ''}{size})"
     if row.problem:
         yield f"  {bad('problem')}    {row.problem}"
         return
