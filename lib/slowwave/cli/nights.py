@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive, settings_of
-from slowwave.cli.output import bad, bold, dim, say, say_json, screen_width, wrapped
+from slowwave.cli.output import bad, bold, dim, say, say_json, screen_width, short_time, wrapped
 from slowwave.cli.parser import Parser
 from slowwave.cli.screen import change_lines
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
@@ -79,14 +79,15 @@ def _list(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
             say(line)
     if rows:
         say("")
-        say("slowwave nights show ID tells what one learned; slowwave memory undo DREAM takes a dream back")
+        say("slowwave nights show ID tells what one learned")
+        say("slowwave memory undo DREAM takes a dream back")
 
 
 def _entry(
     at: str, night: Night | None, run: str, dreams: list[Dream], names: dict[str, str], width: int
 ) -> Iterator[str]:
     what = in_words(Counter(c.kind for d in dreams for c in d.changes if not d.is_undone))
-    when = at[:16].replace("T", " ")
+    when = short_time(at)
     if night is None and dreams[0].is_by_person:
         yield from wrapped(f"{when}  you decided in review: {_of_dream(dreams[0], names)}", rest=" " * 18, width=width)
         return
@@ -131,11 +132,10 @@ def _show(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
 
 
 def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str]) -> Iterator[str]:
-    if night is not None:
-        yield bold(f"{night.job} {name}") + f"  {night.at[:16].replace('T', ' ')}, {state(night)}: {told}"
-    else:
-        yield bold(name) + f"  {told}"
     width = screen_width()
+    about = f"{short_time(night.at)}, {state(night)}: {told}" if night is not None else str(told)
+    title = f"{night.job} {name}  " if night is not None else f"{name}  "
+    yield from wrapped(about, first=title, rest="  ", width=width, draw=bold)
     for project, changes in told.by_project():  # all of it: that is what one asks for
         yield ""
         yield bold(f"{names[project]}: {in_words(Counter(c.kind for c in changes))}")

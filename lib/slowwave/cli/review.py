@@ -24,6 +24,7 @@ from slowwave.retention.locks import beside_jobs
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
 _KEYS = {"a": "accept", "e": "edit", "r": "reject", "l": "later", "u": "undo", "q": "quit"}
 _MOST_STEPS = 20
+_HOW = "slowwave review show|accept|reject ID, or edit ID TEXT; each decision says how it is undone"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -126,7 +127,8 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
     if not every:
         say("Nothing waits for you.")
     elif shown:
-        say("slowwave review show|accept|reject ID, or edit ID TEXT; each decision says how it is undone")
+        for line in wrapped(_HOW, rest="  ", width=screen_width()):
+            say(line)
     if left := len(every) - len(shown):
         say(f"{left} more wait for evidence, not for you: slowwave review list --all")
     return PARKED if every else DONE
