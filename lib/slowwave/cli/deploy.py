@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--automations",
         action=argparse.BooleanOptionalAction,
         default=True,
-        help="let the server mark runs whose worker died, which would hold the place of the next night (on)",
+        help="let the server mark runs whose worker died, which would block the next night (on)",
     )
 
 

@@ -21,9 +21,13 @@ _ACTIONS = {
     "diff": ("what a dream changed", "memory_dreams", "show_diff"),
     "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_export", "show_export"),
-    "context": ("what is worth most within so many tokens, for an agent to load", "memory_export", "show_context"),
+    "context": (
+        "the most useful memories within a number of tokens, for an agent to load",
+        "memory_export",
+        "show_context",
+    ),
     "quarantine": (
-        "what was refused since it steers an agent or is somebody else's, and lines that tools brought",
+        "what was kept out because it steers an agent or is somebody else's words, and lines that tools brought",
         "memory_quarantine",
         "show_quarantine",
     ),
@@ -53,14 +57,14 @@ def configure(parser: Parser) -> None:
             action.add_argument("dream", metavar="DREAM", help="id of a dream")
         if name == "quarantine":
             action.add_argument(
-                "--limit", type=positive, default=50, metavar="N", help="at most so many, the newest (50)"
+                "--limit", type=positive, default=50, metavar="N", help="at most this many, the newest (50)"
             )
         if name == "context":
-            action.add_argument("--tokens", type=positive, default=2_000, metavar="N", help="at most so many (2000)")
+            action.add_argument("--tokens", type=positive, default=2_000, metavar="N", help="at most this many (2000)")
         if name == "search":
             action.add_argument("query", nargs="+", metavar="QUERY", help='words, "a phrase", or pre* for a beginning')
             action.set_defaults(list_of_words="query")
-            action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most so many (10)")
+            action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most this many (10)")
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
         if name == "review":

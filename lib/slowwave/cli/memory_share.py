@@ -109,8 +109,8 @@ def _tell_agent(args: argparse.Namespace, does: str) -> int:
     words = redactor_of(settings_of(args), os.environ, create=False)(" ".join(args.words))
     if not agent_around(os.environ):
         raise UsageError(
-            f"memory {args.action} counts inside of an agent's session, where the next night reads it; a line that you"
-            " write into MEMORY.md yourself is yours"
+            f"memory {args.action} is for an agent's session, where the next night reads it; what you want remembered"
+            " you can write into MEMORY.md yourself"
         )
     told = (
         f"The next night {does} this if the person typed it in this session; else it waits until they accept it"

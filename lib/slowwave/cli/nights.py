@@ -30,7 +30,9 @@ def configure(parser: Parser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="show: id of a run or a dream, or its beginning")
     add_settings_options(parser)
     add_project_option(parser)
-    parser.add_argument("--limit", type=positive, default=_USUAL, metavar="N", help=f"list: at most so many ({_USUAL})")
+    parser.add_argument(
+        "--limit", type=positive, default=_USUAL, metavar="N", help=f"list: at most this many ({_USUAL})"
+    )
     add_json_option(parser)
 
 

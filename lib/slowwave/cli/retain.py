@@ -49,7 +49,9 @@ def _add_hold_options(action: argparse.ArgumentParser) -> None:
     what = action.add_argument_group("what is held (all that fit every one of these)")
     what.add_argument("--project", default="", metavar="TEXT", help="projects whose key or folder contains this")
     what.add_argument("--session", default="", metavar="ID", help="one session")
-    what.add_argument("--person", default="", metavar="NAME", help="sessions in which this stands, in whatever form")
+    what.add_argument(
+        "--person", default="", metavar="NAME", help="sessions that mention this person, in whatever form"
+    )
     what.add_argument("--since", default="", metavar="DATE", help="sessions in which something happened then or later")
     what.add_argument(
         "--until",
@@ -57,7 +59,7 @@ def _add_hold_options(action: argparse.ArgumentParser) -> None:
         metavar="DATE",
         help="sessions in which something happened by then (a date is its whole day)",
     )
-    action.add_argument("--reason", required=True, metavar="TEXT", help="why, for whoever finds it later")
+    action.add_argument("--reason", required=True, metavar="TEXT", help="why, for those who find it later")
     action.add_argument("--by", default="", metavar="NAME", help="who sets it; without it you")
 
 
@@ -112,7 +114,7 @@ def _hold(args: argparse.Namespace) -> int:
         say(f"{hold.id} holds {counted(number, 'session')}: {hold.what}")
         say(f"take it back with: slowwave retain release {hold.id}")
     if not number:
-        warn(f"{hold.id} holds nothing yet: no session fits {hold.what}; look how it is spelt in what it should hold")
+        warn(f"{hold.id} holds nothing yet: no session matches {hold.what}; check how it is spelt there")
     return DONE
 
 

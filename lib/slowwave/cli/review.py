@@ -40,10 +40,10 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     """Declare what can be done: the same for ``slowwave review`` and ``slowwave memory review``."""
     parser.add_argument(
         "what", nargs="?", default="", choices=("", *_WORDS), metavar="|".join(_WORDS),
-        help="what to do; at a terminal nothing means: go through all, one by one",
+        help="what to do; at a terminal, without it: go through everything one by one",
     )  # fmt: skip
     parser.add_argument("id", nargs="?", metavar="ID", help="id of what waits, or its beginning; undo: of a decision")
-    parser.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it shall say instead")
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it should say instead")
     parser.set_defaults(list_of_words="text")
     parser.add_argument("--all", action="store_true", help="also what only waits for more evidence")
     parser.add_argument("--force", action="store_true", help="undo: also files changed since; your version is kept")
@@ -255,7 +255,7 @@ class Sitting:
     def _decided(self, waits: Waits, place: int, verb: str) -> bool:
         text = ""
         if verb == "edit":
-            text = self._line("  it shall say: ", waits.ask.text).strip()
+            text = self._line("  new text: ", waits.ask.text).strip()
             if not text:
                 return False
         # as it is now: an answer before this one may have changed it

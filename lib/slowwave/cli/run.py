@@ -105,10 +105,10 @@ def _configure_some(options: Options) -> None:
         type=positive,
         default=0,
         metavar="N",
-        help="so many may go although they are most (retain), or in paths (erase)",
+        help="let this many go although they are more than half (retain) or stand in paths (erase)",
     )
     options("compact", "nightly").add_argument(
-        "--focus", default="", metavar="TEXT", help="what narratives look at above all"
+        "--focus", default="", metavar="TEXT", help="what a model's summaries pay most attention to"
     )
 
 
@@ -116,7 +116,9 @@ def _configure_all(every: argparse._ArgumentGroup) -> None:  # pyright: ignore[r
     add_settings_options(every)
     add_project_option(every)
     every.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
-    every.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
+    every.add_argument(
+        "--force", action="store_true", help="ignore the gates of time, sessions and size (never the lock)"
+    )
     every.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
     way = every.add_mutually_exclusive_group()
     way.add_argument(

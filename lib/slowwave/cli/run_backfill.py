@@ -32,7 +32,9 @@ def configure(options: Options) -> None:
     )
     more.add_argument("--projects", nargs="+", default=[], metavar="TEXT", help="several projects, as --project")
     more.add_argument("--dialect", action="append", default=[], metavar="NAME", help="sessions of it (repeatable)")
-    more.add_argument("--limit", type=positive, default=0, metavar="N", help="at most so many sessions, oldest first")
+    more.add_argument(
+        "--limit", type=positive, default=0, metavar="N", help="at most this many sessions, the oldest first"
+    )
     more.add_argument("--upgrade", action="store_true", help="only what an older version of the extractor has read")
     more.add_argument("--retry-failed", action="store_true", help="only what could not be read before")
     more.add_argument("--sessions-per-second", type=_rate, default=0.0, metavar="N", help="read no faster")
@@ -41,8 +43,8 @@ def configure(options: Options) -> None:
         "--runner", choices=("threads", "dask", "ray"), default="", help="who reads (setting: backfill.task_runner)"
     )
     more.add_argument("--coverage", action="store_true", help="what of the range was read by which version")
-    more.add_argument("--resume", default="", metavar="RUN", help="go on with a backfill that was paused or killed")
-    more.add_argument("--pause", default="", metavar="RUN", help="let a backfill stop; --resume goes on with it")
+    more.add_argument("--resume", default="", metavar="RUN", help="continue a backfill that was paused or killed")
+    more.add_argument("--pause", default="", metavar="RUN", help="pause a backfill; --resume continues it")
     more.add_argument("--rollback", default="", metavar="RUN", help="take back every byte that a backfill has added")
 
 

@@ -10,8 +10,8 @@ MOST_ROWS = 20
 _NUMBERS = {
     "in_range": "sessions are in the range",
     "read": "of them were read before",
-    "passed_over": "hold nobody's words",
-    "refused": "were refused by the gates before",
+    "passed_over": "hold no words of a person",
+    "refused": "were not ready before (too short, or in use)",
     "given_up": "could not be read three times (--retry-failed)",
     "unreadable": "cannot be opened",
     **dict.fromkeys(("not_unread", "not_grown"), "have something new, which was not asked for"),
@@ -23,17 +23,17 @@ _NUMBERS = {
     "taken_over": "were read by an older version, and are taken over as they are",
     "extracted": "were read now",
     "carried_over": "were taken over from an older version as they are",
-    "skipped_by_gate": "were refused by the gates now",
+    "skipped_by_gate": "are not ready yet (too short, or in use)",
     "unchanged": "had nothing new for the miners",
     "moved": "have changed since they were planned, and wait for the next night",
     "read_meanwhile": "were read by another run meanwhile",
     "erased_sessions": "were erased meanwhile",
     "failed": "could not be read",
     "left": "are left",
-    "candidates": "candidates are new",
-    "about_erased": "candidates were about what was erased meanwhile, and are left out",
+    "candidates": "facts were noted",
+    "about_erased": "facts were about something that was erased meanwhile, and are left out",
     "model_answers": "answers of the model",
-    "rolled_back": "landings were taken back",
+    "rolled_back": "pieces were taken back",
 }
 
 

@@ -17,16 +17,16 @@ _TITLES = {
     "removed": "Archived and moved into the trash (slowwave sessions restore ID brings it back)",
     "free": "Would be freed from the trash",
     "freed": "Freed from the trash",
-    "refused": "Must stay, although a rule says that it goes",
+    "refused": "Has to stay, although a rule would let it go",
     "wait": "Goes in a later run",
     "stay": "Stays",
 }
 # what has no rule of the policy: OpenClaw's index, Claude Code's own clean-up, tombstones
 _MORE = {
-    "tidied": "Entries of OpenClaw that led to no transcript, moved into the trash",
+    "tidied": "Entries of OpenClaw without a transcript, moved into the trash",
     "rescue": "Would be archived, since their client deletes them soon",
     "rescued": "Archived, since their client deletes them soon; they stay in their place",
-    "rescue room": "What the archive of these takes",
+    "rescue room": "Room that their archive would take",
     "gone": "Deleted by their client before they were archived",
     "purge": "Hidden for good, and would be taken out of their files",
     "purged": "Hidden for good, and taken out of their files",
@@ -88,7 +88,7 @@ _ERASED = {
     "erased": "Erased as a whole",
     "replaced": "Taken out",
     "forget": "Memories that went",
-    "removed": "Removed, to be built anew",
+    "removed": "Removed, to be rebuilt",
 }
 _TO_ERASE = {
     "goes": "Would be erased as a whole",

@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="port of the own server; that of the last time, else any free one",
+        help="port of its own server; by default that of the last time, else any free one",
     )
 
 
@@ -47,9 +47,9 @@ def run(args: argparse.Namespace) -> int:
     is_given = bool(os.environ.get("PREFECT_API_URL"))
     try:
         with _server(args.port) as api:
-            say(f"Prefect: {api.removesuffix('/api')}" + ("" if is_given else ", also when it is started again"))
+            say(f"Prefect: {api.removesuffix('/api')}" + ("" if is_given else ", and the same address next time"))
             if not is_given:
-                say(f"  records what you start by hand after: export PREFECT_API_URL={api}")
+                say(f"  to record runs that you start by hand, too: export PREFECT_API_URL={api}")
             with page_served(lambda: load_settings(os.environ), os.environ, SystemClock()) as place:
                 # what is not read by a person is often kept as a log, where the token of the address has no place
                 is_seen = sys.stdout.isatty()
@@ -80,7 +80,7 @@ def _server(port: int) -> Generator[str]:
 
     wanted = port or kept_port(home)
     if wanted and not port and not is_free(wanted):
-        say(f"Port {wanted}, where it was the last time, is taken by another program: another one is used from now on.")
+        say(f"Port {wanted}, where it was the last time, is taken by another program; another one is used from now on.")
         wanted = 0
     with own_server(home, os.environ, port=wanted) as api:
         keep_port(home, api)

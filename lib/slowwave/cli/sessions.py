@@ -29,7 +29,7 @@ _WRITING = ("sessions_write", "sessions_compact", "sessions_trash", "sessions_se
 # as dialects.registry.NAMES has them, which --help need not import (a test compares them)
 DIALECTS = ("claude", "cersei", "cersei-bare", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid")
 KINDS = ("main", "subagent", "fork")
-_HERE = "without ID: the most recent one that works in the current folder"
+_HERE = "without ID: the most recent one of the current folder"
 _ID = "a session id, its unique beginning, or the path of one of its files"
 
 
@@ -70,12 +70,12 @@ def _reading(command: _Command) -> None:
     listing = command("list", "every session, newest first (--json: one object a line)")
     _filters(listing)
     listing.add_argument("--text", default="", metavar="TEXT", help="only where title or first prompt contain this")
-    listing.add_argument("--limit", type=positive, metavar="N", help="at most so many, the newest")
+    listing.add_argument("--limit", type=positive, metavar="N", help="at most this many, the newest")
     listing.add_argument("--all", action="store_true", help="show sub-agents too (--json always does)")
     search = command("search", "the sessions that fit some words best; sub-agents only with --all")
     search.add_argument("query", nargs="+", metavar="QUERY", help='words; "two words" in quotes, or the beginning*')
     _filters(search)
-    search.add_argument("--limit", type=positive, default=10, metavar="N", help="at most so many (10)")
+    search.add_argument("--limit", type=positive, default=10, metavar="N", help="at most this many (10)")
     search.add_argument("--all", action="store_true", help="also what sub-agents said")
     show = command("show", "the messages of one session; without ID of the most recent one")
     show.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
@@ -93,8 +93,8 @@ def _reading(command: _Command) -> None:
     show.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
     context = command(
         "context",
-        "what the client would send if the session were resumed now; of a compacted session only the end is read,"
-        " and its damage told, where that is surely enough",
+        "what the client would send if the session were resumed now; of a compacted session only the end is read"
+        " and checked, where that is enough",
     )
     context.add_argument("id", nargs="?", default="", metavar="FILE|ID", help=f"{_ID}; without it the most recent one")
     context.add_argument("--here", action="store_true", help=_HERE)
@@ -102,12 +102,10 @@ def _reading(command: _Command) -> None:
         "--session", default="", metavar="ID", help="the session to take from a file that holds several"
     )
     context.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
-    resume = command("resume", "the command with which its own client goes on with a session (the most recent one)")
+    resume = command("resume", "the command that resumes a session in its own client (by default the most recent one)")
     resume.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
     resume.add_argument("--here", action="store_true", help=_HERE)
-    diff = command(
-        "diff", "in what a session differs from the copy of it in the trash or the archive, or from another session"
-    )
+    diff = command("diff", "how a session differs from its copy in the trash or the archive, or from another session")
     diff.add_argument("id", metavar="ID", help=_ID)
     diff.add_argument("other", nargs="?", default="", metavar="OTHER", help="the other session; without it the copy")
     text = command("text", "the words of every message of many sessions, without tools and thinking, for other tools")
@@ -128,14 +126,14 @@ def _writing(command: _Command) -> None:
     append = command(
         "append",
         "add a message at the end, in the form of the session's own client; prints its id. A session that a running"
-        " client has open, or that is rows of a database, is refused",
+        " client has open, or that lives in a database, is refused",
     )
     append.add_argument(
         "id", metavar="ID", help="a whole session id, or the path of one of its files; a new id begins a new session"
     )
     append.add_argument("--role", choices=("user", "assistant", "tool"), required=True, help="who says it")
     append.add_argument("text", metavar="TEXT", help="the message; - reads it from standard input")
-    append.add_argument("--answer", metavar="TEXT", help="what the assistant says to it, added behind it")
+    append.add_argument("--answer", metavar="TEXT", help="the assistant's answer, added after it")
     append.add_argument(
         "--parent",
         metavar="MESSAGE",
@@ -180,7 +178,7 @@ def _writing(command: _Command) -> None:
         "--dry-run", action="store_true", help="without --summary: show plan and summary, write nothing"
     )
     compact.add_argument(
-        "--focus", default="", metavar="TEXT", help="without --summary: what a model's narrative looks at above all"
+        "--focus", default="", metavar="TEXT", help="without --summary: what a model's summary pays most attention to"
     )
     prune = command(
         "prune",
@@ -190,7 +188,7 @@ def _writing(command: _Command) -> None:
     prune.add_argument("id", metavar="ID", help=_ID)
     prune.add_argument("--dry-run", action="store_true", help="show what would be cleared, write nothing")
     uncompact = command(
-        "uncompact", "take back slowwave's last compaction or pruning, while nothing was appended behind it"
+        "uncompact", "take back slowwave's last compaction or pruning, as long as nothing was appended after it"
     )
     uncompact.add_argument("id", metavar="ID", help=_ID)
     branch = command("branch", "go on from an older message, and keep what came after it as a branch (pi)")
@@ -198,7 +196,9 @@ def _writing(command: _Command) -> None:
     branch.add_argument("--from", required=True, dest="from_message", metavar="MESSAGE", help="the older message")
     branch.add_argument("--summary", metavar="TEXT", help="what is left behind; - reads it from standard input")
     branch.add_argument(
-        "--summarise", action="store_true", help="tell what is left behind, by the model where one is set, else without"
+        "--summarise",
+        action="store_true",
+        help="summarise what is left behind, by the model if one is set, else without it",
     )
     label = command("label", "give a message a label, or take it away with an empty one (pi)")
     label.add_argument("id", metavar="ID", help=_ID)
@@ -217,9 +217,11 @@ def _writing(command: _Command) -> None:
 def _exporting(command: _Command) -> None:
     export = command("export", "write a session of opencode as a file for `opencode import`, with more at its end")
     export.add_argument("id", metavar="ID", help=_ID)
-    export.add_argument("--into", type=Path, required=True, metavar="FILE", help="the file, which is replaced")
+    export.add_argument(
+        "--into", type=Path, required=True, metavar="FILE", help="the file to write; one that is there is replaced"
+    )
     export.add_argument("--say", default="", metavar="TEXT", help="what the person says next")
-    export.add_argument("--answer", default="", metavar="TEXT", help="what the assistant says to it")
+    export.add_argument("--answer", default="", metavar="TEXT", help="the assistant's answer to it")
 
 
 def _removing(command: _Command) -> None:
@@ -231,6 +233,6 @@ def _removing(command: _Command) -> None:
     restore.add_argument("--all", action="store_true", help="everything in the trash")
     restore.add_argument(
         "--as", dest="new_id", default="", metavar="NEW-ID",
-        help="beside what its client has made anew in its place: the transcript alone, as a session of this id; the"
-        " copy stays where it is (not codex)",
+        help="restore the transcript alone, as a session of this id, beside what its client has since made in its"
+        " place; the copy stays where it is (not codex)",
     )  # fmt: skip

@@ -82,7 +82,7 @@ def focused(settings: Settings, focus: str) -> Settings:
     """
     if not settings.model.is_set or settings.compaction.model == "off":
         raise UsageError(
-            "--focus is for a model's narrative, and none is set: name model.base_url and model.name, or model.command"
+            "--focus is for a model's summary, and no model is set (model.base_url and model.name, or model.command)"
         )
     return replace(settings, compaction=replace(settings.compaction, focus=focus))
 

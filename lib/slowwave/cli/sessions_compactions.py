@@ -27,7 +27,7 @@ _MOST_RANGES = 20
 _CONDITIONS: dict[Condition, str] = {
     "intact": "intact",
     "changed": "changed since or gone",
-    "unknown": "of which no digest was noted",
+    "unknown": "not checked: no digest was noted",
 }
 _WIDTH = 100
 
@@ -105,7 +105,7 @@ def _size(session: StoredSession, settings: CompactionSettings) -> str:
     try:
         found = due(read_session(session.dialect, session.files), settings, soft=0)
     except UsageError as error:
-        return f"nobody can tell its size: {error}"
+        return f"its size cannot be told: {error}"
     return found.reason if found.level == "ok" else f"{found.reason} ({found.level})"
 
 

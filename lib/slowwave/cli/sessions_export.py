@@ -25,7 +25,9 @@ def export(args: argparse.Namespace) -> int:
     """
     found = chosen_session(args, args.id)
     if found.dialect != "opencode" or not found.in_database:
-        raise UsageError(f"{found.id}: is no session of opencode's database; `slowwave sessions append` adds to others")
+        raise UsageError(
+            f"{found.id}: is not in opencode's database; `slowwave sessions append` adds to other sessions"
+        )
     more = [Said("user", args.say)] if args.say else []
     more += [Said("assistant", args.answer)] if args.answer else []
     if args.answer and not args.say:

@@ -30,7 +30,7 @@ def resume(args: argparse.Namespace) -> int:
     found = chosen_session(args, args.id)
     dialect, files = opened(found)
     if dialect.name not in _COMMANDS:
-        raise UsageError(f"{found.id}: {dialect.name} has no command that goes on with a session")
+        raise UsageError(f"{found.id}: {dialect.name} has no command that resumes a session")
     head = read_head(found)
     cwd = "" if isinstance(head, StoreProblem) else head.cwd
     own = {"ID": found.id, "PATH": os.fspath(files.paths[0])}

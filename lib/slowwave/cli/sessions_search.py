@@ -46,7 +46,7 @@ def find(args: argparse.Namespace) -> int:
 
 def _announce(waiting: int) -> None:
     if waiting > _LONG_READ:
-        warn(f"sessions of {waiting / 1e6:,.0f} MB are new or have changed and are read first")
+        warn(f"sessions of {waiting / 1e6:,.0f} MB are new or have changed, and are read first")
 
 
 def _form(hit: Hit) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def _restore_as(args: argparse.Namespace) -> int:
         raise UsageError("--as gives one session one new id: write the id of one session")
     found = found_sessions(settings_of(args), os.environ, [])
     if any(session.id == args.new_id for session in found):
-        raise UsageError(f"{args.new_id}: a session is called so; nothing was written")
+        raise UsageError(f"{args.new_id}: there is such a session already; nothing was written")
     one = copy_of(args.ids[0])
     if one is None:
         raise NotFoundError(f"neither trash nor archive has a copy of {args.ids[0]!r}")
@@ -95,7 +95,7 @@ def _restore_as(args: argparse.Namespace) -> int:
         say_json([form | {"as": args.new_id, "paths": [str(path) for path in paths]}])
     else:
         say(f"restored the transcript of session {session} as {args.new_id}; its copy stays where it is")
-        say(f"in what they differ: slowwave sessions diff {session} {args.new_id}")
+        say(f"compare them: slowwave sessions diff {session} {args.new_id}")
     return DONE
 
 
@@ -145,12 +145,12 @@ def _archived(name: str) -> "Shelved | None":
         found = [one for one in shelf.latest() if any(one_id.startswith(name) for one_id in ids_of(one.session))]
         if len(found) > 1:
             ids = ", ".join(sorted(one.session.id for one in found)[:5])
-            raise RefusedError(f"{name!r} fits {len(found)} archived sessions: {ids}")
+            raise RefusedError(f"{name!r} matches {len(found)} archived sessions: {ids}")
     for problem in shelf.problems:
         warn(str(problem))
     places = {one.session.files[-1].path for one in found if one.session.files}
     if len(places) > 1:
-        raise RefusedError(f"{name!r} fits {len(places)} archived sessions: {', '.join(sorted(places)[:5])}")
+        raise RefusedError(f"{name!r} matches {len(places)} archived sessions: {', '.join(sorted(places)[:5])}")
     return found[0] if found else None
 
 

@@ -21,5 +21,5 @@ def wanted_by(args: argparse.Namespace, *, text: str = "") -> Wanted:
     since = None if args.since is None else moment("--since", args.since, now)
     until = None if args.until is None else moment("--until", args.until, now, ends=True)
     if since is not None and until is not None and since > until:
-        raise UsageError(f"--since {args.since!r} lies behind --until {args.until!r}: nothing can be between them")
+        raise UsageError(f"--since {args.since!r} is after --until {args.until!r}: nothing can be between them")
     return Wanted(args.dialect, args.kind, text, since, until)

@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_settings_options(parser)
     add_project_option(parser)
     parser.add_argument("--all", action="store_true", help="everything about every project, however many there are")
-    parser.add_argument("--html", action="store_true", help="write the report of the nights anew, print where it is")
+    parser.add_argument("--html", action="store_true", help="write the report again, and print where it is")
     add_json_option(parser)
 
 
@@ -225,7 +225,7 @@ def _backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[s
         yield ""
     for one in backfills:
         yield f"Backfill {one.run_id} is {one.how}: {_how_far(one)}{f'; {one.why}' if one.why else ''}"
-        yield f"  go on with {one.command}"
+        yield f"  continue: {one.command}"
     yield from (f"  {bad('problem')}    {problem}" for problem in problems)
 
 

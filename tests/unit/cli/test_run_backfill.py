@@ -45,7 +45,7 @@ def test_a_preview_a_run_its_coverage_and_its_rollback(world: World, capsys: pyt
     _, words, _ = run(world, capsys, "--coverage")
     assert "100 % of 4 sessions" in words
     _, words, _ = run(world, capsys, "--rollback", done["run_id"])
-    assert "1  landings were taken back" in words
+    assert "1  pieces were taken back" in words
     assert world.memories() == {}
 
 
