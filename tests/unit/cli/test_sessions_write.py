@@ -147,7 +147,7 @@ def test_a_message_to_the_beginning_of_an_id_names_the_session_meant(tmp_path: P
     assert "beginning of session abcdef" in capsys.readouterr().err
     path.with_name("abcxyz.jsonl").write_bytes(path.read_bytes())
     assert sessions(*append) == 3
-    assert "fits 2 sessions" in capsys.readouterr().err
+    assert "matches 2 sessions" in capsys.readouterr().err
     assert len(list(path.parent.iterdir())) == 2
     path.with_name("abc.jsonl").touch()
     assert sessions(*append) == 0
