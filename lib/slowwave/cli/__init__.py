@@ -11,15 +11,16 @@ import sys
 from collections.abc import Sequence
 
 from slowwave import __version__
-from slowwave.cli.parser import Parser, declared
 from slowwave.cli.quick import import_pathlib
 
 import_pathlib()
 
 # ruff: noqa: E402 - pathlib has to be there before whatever imports it
+from slowwave.cli.parser import Parser, declared
 from slowwave.errors import REMEDIES, UNREADABLE, SlowwaveError, told
 
-# command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line)
+# command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line); where a module has several
+# commands, they are ``configure_NAME`` and ``run_NAME``
 COMMANDS = {
     "run": ("slowwave.cli.run", "run a job now: nightly, extract, consolidate, compact, retain, erase or backfill"),
     "status": ("slowwave.cli.status", "what is waiting, what ran last, what is due and why not yet"),
@@ -32,11 +33,11 @@ COMMANDS = {
     ),
     "retain": ("slowwave.cli.retain", "which sessions go and which stay: plan, holds, trash and audit log"),
     "install": ("slowwave.cli.install", "bring memories into the files that each client reads, every night"),
-    "uninstall": ("slowwave.cli.uninstall", "take them out again: every file as it was before"),
-    "mcp": ("slowwave.cli.mcp", "answer an agent's questions about its project (Model Context Protocol, stdio)"),
-    "serve": ("slowwave.cli.serve", "run every schedule from this process, and show the report and Prefect's pages"),
-    "deploy": ("slowwave.cli.deploy", "register the deployments of prefect.yaml with a Prefect server"),
-    "doctor": ("slowwave.cli.doctor", "check this installation and say how to mend it"),
+    "uninstall": ("slowwave.cli.install", "take them out again: every file as it was before"),
+    "mcp": ("slowwave.cli.install", "answer an agent's questions about its project (Model Context Protocol, stdio)"),
+    "serve": ("slowwave.cli.service", "run every schedule from this process, and show the report and Prefect's pages"),
+    "deploy": ("slowwave.cli.service", "register the deployments of prefect.yaml with a Prefect server"),
+    "doctor": ("slowwave.cli.status", "check this installation and say how to mend it"),
     "completion": ("slowwave.cli.completion", "print what completes commands and options in bash, zsh or fish"),
     "help": ("", "show the help of a command: slowwave help run nightly"),
 }
@@ -112,6 +113,7 @@ def command_line(arguments: Sequence[str]) -> Parser:
         if name == asked and module_name:
             sub.behind = arguments[1:] if arguments[0] == name else ()
             module = importlib.import_module(module_name)
-            module.configure(sub)
-            sub.set_defaults(run=module.run)
+            of = f"_{name}" if hasattr(module, f"run_{name}") else ""
+            getattr(module, f"configure{of}")(sub)
+            sub.set_defaults(run=getattr(module, f"run{of}"))
     return parser

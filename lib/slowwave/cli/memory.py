@@ -6,35 +6,37 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.cli.memory_folders import chosen
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive
-from slowwave.cli.parser import Parser, declared
+from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, declared, positive
 
 # action -> (what it does, module, function); only the module of the chosen action is imported
 _ACTIONS = {
     "list": ("all memories, by project", "memory_facts", "show_list"),
-    "search": ("the memories that fit some words best", "memory_search", "find"),
+    "search": ("the memories that fit some words best", "memory_facts", "show_found"),
     "show": ("one memory with everything that is known about it", "memory_facts", "show_one"),
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
-    "effect": ("what sessions made of the memories delivered to them", "memory_effect", "show_effect"),
-    "diff": ("what a dream changed", "memory_dreams", "show_diff"),
-    "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
-    "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_export", "show_export"),
+    "effect": ("what sessions made of the memories delivered to them", "memory_facts", "show_effect"),
+    "diff": ("what a dream changed", "memory_facts", "show_diff"),
+    "undo": ("take a dream and all later ones back, byte for byte", "memory_facts", "take_back"),
+    "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_exchange", "show_export"),
     "context": (
         "the most useful memories within a number of tokens, for an agent to load",
-        "memory_export",
+        "memory_exchange",
         "show_context",
     ),
     "quarantine": (
         "what was kept out because it steers an agent or is somebody else's words, and lines that tools brought",
-        "memory_quarantine",
+        "memory_exchange",
         "show_quarantine",
     ),
     "review": ("what waits for you, the same as slowwave review", "review", "review"),
-    "share": ("what a team shares in the repository; with IDs, accept memories for it", "memory_share", "show_shared"),
-    "remember": ("for agents: ask that words of this session be remembered", "memory_share", "ask_remember"),
-    "forget": ("for agents: ask that what some words name be forgotten", "memory_share", "ask_forget"),
+    "share": (
+        "what a team shares in its repository; with IDs, share these",
+        "memory_exchange",
+        "show_shared",
+    ),
+    "remember": ("for agents: ask that words of this session be remembered", "memory_exchange", "ask_remember"),
+    "forget": ("for agents: ask that what some words name be forgotten", "memory_exchange", "ask_forget"),
 }
 # of these, those that may write, and those that need no memory folder
 _WRITING = ("export", "share", "undo")
@@ -121,6 +123,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _done(args: argparse.Namespace, function: Callable[[argparse.Namespace], int]) -> int:
+    from slowwave.cli.memory_facts import chosen  # noqa: PLC0415 - --help stays fast
+
     args.folders = [] if args.action in _ASKING else chosen(args)
     return int(function(args))
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive, settings_of
 from slowwave.cli.output import bad, bold, dim, say, say_json, screen_width, short_time, wrapped
-from slowwave.cli.parser import Parser
+from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, positive, settings_of
 from slowwave.cli.screen import change_lines
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.jobs.choice import memory_folders

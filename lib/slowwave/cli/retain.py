@@ -5,9 +5,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import bold, counted, dim, open_to, say, say_json, warn
-from slowwave.cli.parser import Parser, declared
+from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, declared, settings_of
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE
 

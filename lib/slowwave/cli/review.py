@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.memory_folders import chosen
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
+from slowwave.cli.memory_facts import chosen
 from slowwave.cli.output import bold, dim, harmless, say, say_json, screen_width, warn, wrapped
+from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.screen import ask_lines
 from slowwave.clock import SystemClock
 from slowwave.consolidation.review import Parked

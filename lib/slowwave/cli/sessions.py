@@ -6,26 +6,31 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive
-from slowwave.cli.parser import Parser, Undeclared, declared
+from slowwave.cli.parser import (
+    Parser,
+    Undeclared,
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    declared,
+    positive,
+)
 from slowwave.cli.quick import import_msgspec
 
 _Command = Callable[[str, str], argparse.ArgumentParser]
+# action -> (module, function); only the module of the chosen action is imported
 _MODULES = {
-    "list": "sessions_read",
-    "show": "sessions_show",
-    "context": "sessions_context",
-    "text": "sessions_text",
-    "search": "sessions_search",
-    "diff": "sessions_diff",
-    "resume": "sessions_resume",
-    "export": "sessions_export",
-    **dict.fromkeys(("append", "new", "tombstone", "compact", "branch", "label", "name", "fork"), "sessions_write"),
-    **dict.fromkeys(("prune", "uncompact"), "sessions_compact"),
-    **dict.fromkeys(("rm", "restore"), "sessions_trash"),
+    "list": ("sessions_find", "list_all"),
+    "search": ("sessions_find", "find"),
+    "text": ("sessions_find", "text"),
+    "show": ("sessions_show", "show"),
+    "diff": ("sessions_show", "diff"),
+    **{name: ("sessions_context", name) for name in ("context", "resume", "export")},
+    **{name: ("sessions_write", name) for name in ("append", "new", "tombstone", "branch", "label", "name", "fork")},
+    **{name: ("sessions_write", name) for name in ("compact", "prune", "uncompact", "rm", "restore")},
 }
 # a search keeps what was said in its index, an export in its file
-_WRITING = ("sessions_write", "sessions_compact", "sessions_trash", "sessions_search", "sessions_export")
+_READING = ("list", "show", "context", "text", "diff", "resume")
 # as dialects.registry.NAMES has them, which --help need not import (a test compares them)
 DIALECTS = ("claude", "cersei", "cersei-bare", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid")
 KINDS = ("main", "subagent", "fork")
@@ -55,15 +60,14 @@ def configure(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the chosen subcommand and return its exit code."""
     import_msgspec()
-    # --help stays fast: only the module of the chosen action is imported
-    name = _MODULES[args.action]
-    module = importlib.import_module(f"slowwave.cli.{name}")
-    if name not in _WRITING:
-        return int(module.ACTIONS[args.action](args))
+    module, name = _MODULES[args.action]
+    function = getattr(importlib.import_module(f"slowwave.cli.{module}"), name)
+    if args.action in _READING:
+        return int(function(args))
     from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - only what writes
 
     with beside_jobs(os.environ):
-        return int(module.ACTIONS[args.action](args))
+        return int(function(args))
 
 
 def _reading(command: _Command) -> None:

@@ -1,11 +1,10 @@
-"""``slowwave status``: what ran last, what is due and why not yet, what is waiting for whom."""
+"""``slowwave status`` and ``doctor``: what ran last, what is due and why not yet, what waits; what is wrong."""
 
 import argparse
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import (
     bad,
     bold,
@@ -20,8 +19,9 @@ from slowwave.cli.output import (
     short_time,
     wrapped,
 )
+from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.clock import SystemClock
-from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
+from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, SettingsError
 from slowwave.quantities import OFF
 from slowwave.report import readable
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from slowwave.jobs.kept import Kept
     from slowwave.jobs.lately import Budget, Lately, Morning
     from slowwave.jobs.standing import Standing
+    from slowwave.service.checks import Check
+
 
 # of so many projects everything is told, of more a line each
 _FEW = 3
@@ -289,3 +291,40 @@ def _ago(hours: float) -> str:
     if hours < 1:
         return f"{max(round(hours * 60), 1)} min ago"
     return f"{hours:.1f} h ago" if hours < 2 * _DAY else f"{hours / _DAY:.0f} days ago"
+
+
+def configure_doctor(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``slowwave doctor``."""
+    add_settings_options(parser)
+    parser.add_argument("--model", action="store_true", help="ask the language model one tiny question")
+    parser.add_argument("--archive", action="store_true", help="read every byte of the archive back")
+    add_json_option(parser)
+
+
+def run_doctor(args: argparse.Namespace) -> int:
+    """Print every check; return 0 when all is well, else 6."""
+    is_well = True
+    for check in _checks(args):
+        is_well = is_well and check.ok
+        if args.json:
+            say_json([check])
+            continue
+        mark = bad("WRONG") if not check.ok else open_to("note ") if check.fix else good("ok   ")
+        say(f"{mark}  {check.name:<12} {check.seen}")
+        if check.fix:
+            say(f"       {'':<12} fix: {check.fix}")
+    return DONE if is_well else PARTLY_FAILED
+
+
+def _checks(args: argparse.Namespace) -> "Iterator[Check]":
+    from slowwave.service.checks import Check  # noqa: PLC0415 - --help stays fast
+    from slowwave.service.health import checks  # noqa: PLC0415 - as above
+
+    try:
+        settings = settings_of(args)
+    except SettingsError as error:
+        # whoever asks what is wrong gets it as an answer; without settings nothing else can be looked at
+        where = error.source or "the place that names it"
+        yield Check("settings", ok=False, seen=str(error), fix=f"correct {error.key} in {where}")
+        return
+    yield from checks(settings, os.environ, SystemClock(), ask_model=args.model, read_archive=args.archive)

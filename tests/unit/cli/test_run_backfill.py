@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from slowwave.cli import main
-from slowwave.cli.screen_backfill import lines
+from slowwave.cli.screen import lines_of_backfill as lines
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE, USAGE
 from slowwave.jobs.backfill.states import TO_READ, Kind
 from tests.unit.jobs.backfill.rig import World, filled
