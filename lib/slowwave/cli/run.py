@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from slowwave.jobs.backfill.parameters import BackfillParameters
     from slowwave.settings import Settings
 
-from slowwave.settings import Settings
-
 _MOST_FAILURES = 5
 ABOUT = {
     "nightly": "Read what is new in every session, and dream over every project; compact and tidy where settings ask.",
@@ -326,7 +324,7 @@ def _check_backfill(args: argparse.Namespace) -> None:
     given = [name for name in _OPTIONS_OF_BACKFILL if getattr(args, name)]
     if args.job != "backfill":
         if given:
-            raise UsageError(f"--{given[0].replace('_', '-')} belongs to backfill")
+            raise UsageError(f"--{given[0].replace('_', '-')} is for backfill, not for {args.job}")
         return
     actions = [name for name in _OF_BACKFILL if getattr(args, name)]
     if len(actions) > 1:
@@ -334,7 +332,7 @@ def _check_backfill(args: argparse.Namespace) -> None:
     if args.dry_run and actions:
         raise UsageError(f"backfill: --dry-run shows what a new run would do; leave --{actions[0]} out")
     if args.person or args.topic or args.pattern or args.secrets:
-        raise UsageError("--secrets, --person, --topic and --pattern belong to erase")
+        raise UsageError("--secrets, --person, --topic and --pattern are for erase, not for backfill")
 
 
 def _backfill(args: argparse.Namespace) -> dict[str, Any]:
@@ -435,12 +433,12 @@ def _check_erase(args: argparse.Namespace) -> None:
     if args.job != "erase":
         # a backfill takes sessions, too
         if args.secrets or (subjects and args.job != "backfill"):
-            raise UsageError("--secrets, --session, --person, --topic and --pattern belong to erase")
+            raise UsageError(f"--secrets, --session, --person, --topic and --pattern are for erase, not for {args.job}")
     elif args.secrets == subjects:
         raise UsageError("erase: say what: --secrets, or any of --session, --person, --topic and --pattern")
 
 
-def _erase(args: argparse.Namespace, settings: Settings) -> dict[str, Any]:
+def _erase(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
     """Erase subjects in this process and return the report."""
     from slowwave.jobs.erasing import erase_subjects  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415

@@ -67,7 +67,7 @@ def test_the_words_name_the_way_back(world: World, capsys: pytest.CaptureFixture
         (["--pause", "a", "--project", "p0"], "leave 'One project' out"),
         (["--dialect", "klaude"], "'klaude': Input should be 'claude'"),
         (["--rollback", "../b1"], "'../b1': String should match"),
-        (["--person", "Ann"], "belong to erase"),
+        (["--person", "Ann"], "are for erase"),
         (["--since", "yesterday-ish"], "2026-11-20"),
         (["--since", "2026-03-02", "--until", "2026-03-01"], "before it begins"),
     ],
@@ -87,7 +87,7 @@ def test_an_unknown_run_is_named(world: World, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize("option", ["--since=2026-01-01", "--upgrade", "--limit=3", "--coverage"])
 def test_its_options_belong_to_it(capsys: pytest.CaptureFixture[str], option: str):
     assert main(["run", "extract", "--direct", option]) == USAGE
-    assert "belongs to backfill" in capsys.readouterr().err
+    assert "is for backfill" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("rate", ["0", "-1", "fast", "inf"])
