@@ -16,6 +16,7 @@ LIBRARY = ROOT / "lib" / "slowwave"
 MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
+    "cli": 24,
     "compaction": 30,
     "formats": 53,
     "retention": 27,
@@ -30,9 +31,7 @@ PREFECT_ALLOWED = {
     "service/registration.py",
     "service/server.py",
     "cli/run.py",
-    "cli/serve.py",
-    "cli/deploy.py",
-    "cli/doctor.py",
+    "cli/service.py",
 }
 
 _ABOVE_CORE = {
