@@ -46,6 +46,12 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     return folder
 
 
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no run of a test take so long that it tells its stages, however busy the machine is."""
+    monkeypatch.setattr("slowwave.cli.progress.LONG", 3600.0)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def loopback_only() -> Iterator[None]:
     """Refuse every connection and name lookup that would leave this machine."""

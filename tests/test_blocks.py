@@ -169,11 +169,11 @@ class World:
 # The sample has no model, no session that is too long for Codex, nobody of the name that pages erase, no database of
 # opencode, and nobody works in the folder of a test: what is said then; the deeds have their own tests.
 REFUSALS = {
-    "--focus": "none is set",
+    "--focus": "no model is set",
     "sessions prune": "no more than 20,000 tokens of outputs",
     "--person": "not found anywhere, so nothing was done",
-    "sessions export": "is no session of opencode's database",
-    "--here": "no session works in",
+    "sessions export": "is not in opencode's database",
+    "--here": "no session of",
 }
 # what a line may end with when it stands on a page: done, parked, or a refusal that the page is about
 ENDS = {DONE, PARKED, PARTLY_FAILED, REFUSED}

@@ -39,7 +39,7 @@ def commands_of(page: str) -> Iterator[list[str]]:
 def parses(arguments: list[str]) -> bool:
     """Say whether the command line takes these arguments; nothing is run."""
     try:
-        cli._parser(arguments).parse_args(arguments)
+        cli.command_line(arguments).parse_args(arguments)
     except SystemExit as end:
         return end.code == 0
     return True

@@ -16,6 +16,7 @@ LIBRARY = ROOT / "lib" / "slowwave"
 MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
+    "cli": 24,
     "compaction": 30,
     "consolidation": 26,
     "formats": 53,
@@ -31,16 +32,14 @@ MOST_FILES = {
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 403
+MOST_FILES_IN_ALL = 378
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {
     "service/server.py",
     "service/deployments.py",
     "cli/run.py",
-    "cli/serve.py",
-    "cli/deploy.py",
-    "cli/doctor.py",
+    "cli/service.py",
 }
 
 _ABOVE_CORE = {

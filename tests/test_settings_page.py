@@ -29,7 +29,7 @@ All of them have a default; a file is needed for none. Where the same key is set
 2. the environment: `SLOWWAVE_EXTRACTION__IDLE=1h` sets `extraction.idle`
 3. `--set extraction.idle=1h` on the command line, and "Settings for this run" in Prefect's form
 
-An unknown key or a malformed value stops the run with the key, the place and the remedy; nothing is guessed.
+An unknown key or a malformed value stops the run with the key, its file and line, and the remedy; nothing is guessed.
 Durations are written `30m`, `12h`, `7d`, `2 weeks`, sizes `500 MB`. A period may be of months (`6 months`), so `6m` is
 refused there. The file may say `version = 1`, its form; a newer form than the program knows is refused.
 `slowwave doctor` says whether all is well.

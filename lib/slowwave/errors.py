@@ -5,6 +5,7 @@ Anything that is not a :class:`SlowwaveError` is a bug and ends with exit code 1
 """
 
 import errno
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 DONE = 0
@@ -35,7 +36,8 @@ class SettingsError(SlowwaveError):
 
     def __init__(self, key: str, value: object, remedy: str, source: str = "") -> None:
         where = f" (in {source})" if source else ""
-        super().__init__(f"setting {key} = {value!r}{where}: {remedy}")
+        shown = "" if value is None else f" = {value!r}"
+        super().__init__(f"setting {key}{shown}{where}: {remedy}")
         self.key = key
         self.value = value
         self.remedy = remedy
@@ -110,3 +112,25 @@ def told(error: OSError, place: Path | str) -> str:
     where = place if error.filename in (None, "") else error.filename
     remedy = REMEDIES.get(error.errno or 0)
     return f"{where}: {error.strerror or error}" + (f"; {remedy}" if remedy else "")
+
+
+def meant(word: str, known: Iterable[str], before: str = "") -> str:
+    """Return ``; did you mean X?`` with what is written almost like a word, "" where nothing is.
+
+    Args:
+        word: what somebody wrote.
+        known: what could be meant.
+        before: what stands before each of them when it is shown.
+    """
+    import difflib  # noqa: PLC0415 - only whoever mistypes waits for it
+
+    plain = {one.lstrip("-"): one for one in known if len(one) > len("-h")}
+    near = difflib.get_close_matches(word.lstrip("-"), plain, 2, 0.65)
+    alike = [difflib.SequenceMatcher(None, one, word.lstrip("-")).ratio() for one in near]
+    shown = [before + plain[one] for one, how in zip(near, alike, strict=True) if how > alike[0] - 0.1]
+    return f"; did you mean {one_of(shown)}?" if shown else ""
+
+
+def one_of(words: Sequence[str]) -> str:
+    """Return words as a person offers them: a, b or c."""
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))

@@ -29,10 +29,10 @@ def moment(option: str, value: str, now: datetime, *, ends: bool = False) -> dat
     except ValueError:
         pass  # then it is a date
     except OverflowError as error:
-        raise UsageError(f"{option} {value!r}: longer ago than there are dates; {_FORMS}") from error
+        raise UsageError(f"{option} {value!r}: longer ago than dates go back; {_FORMS}") from error
     else:
         if isinf(ago):
-            raise UsageError(f"{option} {value!r}: longer ago than there are dates; {_FORMS}")
+            raise UsageError(f"{option} {value!r}: longer ago than dates go back; {_FORMS}")
         return datetime.fromtimestamp(ago, UTC)
     try:
         at, has_time = _date(text)

@@ -139,7 +139,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("read_again", "session read again by a newer version", "sessions read again by a newer version"),
         ("taken_over", "session taken over from an older version", "sessions taken over from an older version"),
         ("carried_over", "session taken over as it is", "sessions taken over as they are"),
-        ("rolled_back", "landing taken back", "landings taken back"),
+        ("rolled_back", "piece taken back", "pieces taken back"),
         ("resumed", "run gone on with", "runs gone on with"),
         ("skipped", "session passed over", "sessions passed over"),
         ("left", "session left", "sessions left"),
@@ -242,7 +242,7 @@ class Phases(msgspec.Struct, frozen=True):
 
     Attributes:
         lines: what it was oriented on, by who wrote it; what nobody knows of is a person's.
-        gathered: candidates that no dream had dealt with.
+        gathered: facts that no dream had dealt with.
         consolidated: memories and candidates that were added, merged, updated or superseded.
         pruned: lines that went, or left the index for a topic file.
     """
@@ -263,8 +263,8 @@ class Phases(msgspec.Struct, frozen=True):
         """Say it in a line for each phase."""
         return (
             f"orient: {self.seen}",
-            f"gather: {self.gathered} candidates that no dream had dealt with",
-            f"consolidate: {self.consolidated} memories and candidates added, merged, updated or superseded",
+            f"gather: {self.gathered} facts that no dream had dealt with",
+            f"consolidate: {self.consolidated} memories and facts added, merged, updated or superseded",
             f"prune: {self.pruned} lines that went, or left the index for a topic file",
         )
 

@@ -14,7 +14,7 @@ class AlarmSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int, Meta(ge=0, description="Nights in a row with new sessions and without a dream; 0 never alarms")
     ] = 7
     backlog: Annotated[
-        timedelta, Meta(description="A candidate that no dream has looked at for so long; 0s never alarms")
+        timedelta, Meta(description="A fact that no dream has looked at for this long; 0s never alarms")
     ] = timedelta(days=14)
     webhook: Annotated[
         str, Meta(description="Address that gets alarms as one JSON object by POST; empty tells nobody")

@@ -172,5 +172,5 @@ def test_one_id_in_two_folders_is_asked_back(layout: str, tmp_path: Path, capsys
     for action in ("show", "context"):
         told = sessions(capsys, store, action, identity)
         assert (told.code, told.out) == (3, "")
-        assert "fits 2 sessions" in told.err
+        assert "matches 2 sessions" in told.err
         assert sessions(capsys, store, action, str(twin)).code == 0

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.cli.status_nights import of_nights
+from slowwave.cli.status import of_nights
 from slowwave.clock import FixedClock
 from slowwave.consolidation import job
 from slowwave.consolidation.lock import refusal

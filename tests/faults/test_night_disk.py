@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.cli.status_nights import of_nights
+from slowwave.cli.status import of_nights
 from slowwave.errors import UnwritableError
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book

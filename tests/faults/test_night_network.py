@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.cli.status_nights import of_nights
+from slowwave.cli.status import of_nights
 from slowwave.extraction.model.job import LEFT
 from slowwave.jobs.model import journal_of
 from slowwave.jobs.status import lately

@@ -37,14 +37,30 @@ def test_a_file_is_found_through_the_variable_before_the_folder(tmp_path: Path):
 @pytest.mark.parametrize(
     ("override", "key", "remedy"),
     [
-        ("extraction.idel=30m", "extraction.idel", "known keys: extraction.min_messages"),
-        ("nothing.at_all=1", "nothing.at_all", "unknown key"),
-        ("extraction=3", "extraction", "unknown key"),
+        ("extraction.idel=30m", "extraction.idel", "there is no such setting; did you mean extraction.idle?"),
+        ("extrcation.idle=30m", "extrcation.idle", "did you mean extraction.idle?"),
+        ("silent_nights=3", "silent_nights", "did you mean alarms.silent_nights?"),
+        (
+            "extraction.zzz=3",
+            "extraction.zzz",
+            "there is no such setting; extraction has extraction.min_messages",
+        ),
+        ("nothing.at_all=1", "nothing.at_all", "there is no such setting; there are sections store, extraction"),
+        ("extraction=3", "extraction", "is a section; write for example extraction.min_messages"),
         ("extraction.idle=5", "extraction.idle", "for example 30m"),
         ("extraction.idle=5 fortnights", "extraction.idle", "unknown unit"),
-        ("extraction.min_messages=many", "extraction.min_messages", "int"),
-        ("extraction.min_messages=-1", "extraction.min_messages", ">= 0"),
-        ("consolidation.mode=later", "consolidation.mode", "auto, review"),
+        ("extraction.min_messages=many", "extraction.min_messages", "write a whole number of messages, 0 or more"),
+        ("extraction.min_messages=-1", "extraction.min_messages", "write a whole number of messages, 0 or more"),
+        (
+            "consolidation.min_hours=long",
+            "consolidation.min_hours",
+            "write a number of hours, 0 or more, for example 24",
+        ),
+        ("model.retries=100", "model.retries", "write a whole number from 0 to 20, for example 4"),
+        ("compaction.threshold=0", "compaction.threshold", "write a number above 0 and up to 1, for example 0.9"),
+        ("store.fsync=maybe", "store.fsync", "write true or false"),
+        ("compaction.windows=3", "compaction.windows", "write a table"),
+        ("consolidation.mode=later", "consolidation.mode", "write auto or review"),
         ("extraction.idle", "extraction.idle", "section.key=value"),
     ],
 )
@@ -56,6 +72,32 @@ def test_a_wrong_setting_is_named_with_its_remedy(tmp_path: Path, override: str,
     assert "--set" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.exit_code == USAGE
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ('[extraction]\n# rest\nidel = "30m"\n', 3, "extraction.idel"),
+        ('\n[extractoin]\nidle = "30m"\n', 2, "did you mean extraction"),
+        ('\nextraction.min_messages = "many"\n', 2, "a whole number of messages"),
+        ('[store]\nroots = [\n  "/a",\n]\n[ "consolidation" ]\n  "min_hours"=[]\n', 6, "a number of hours"),
+        ('[extraction]\nidle = "5 fortnights"\n', 2, "unknown unit"),
+        (
+            '[[retention.classes]]\nmax_age = "1d"\n\n[[retention.classes]]\nmax_cuont = 3\n',
+            5,
+            "did you mean max_count?",
+        ),
+        ('[retention]\nclasses = [{ max_age = "6m" }]\n', 2, "minutes or months"),
+        ('[compaction.windows]\n"a.model" = 3\nother = "x"\n', 1, "write a whole number"),
+    ],
+)
+def test_a_wrong_line_of_a_file_is_named_by_its_number(tmp_path: Path, text: str, line: int, says: str):
+    file = tmp_path / "slowwave.toml"
+    file.write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        load_settings({}, cwd=tmp_path)
+    assert f"(in {file}, line {line}): " in str(caught.value)
+    assert says in str(caught.value)
 
 
 def test_a_wrong_value_in_the_environment_names_the_variable(tmp_path: Path):

@@ -11,29 +11,35 @@ import sys
 from collections.abc import Sequence
 
 from slowwave import __version__
-from slowwave.cli.parser import Parser, declared
 from slowwave.cli.quick import import_pathlib
 
 import_pathlib()
 
 # ruff: noqa: E402 - pathlib has to be there before whatever imports it
+from slowwave.cli.parser import Parser, declared
 from slowwave.errors import REMEDIES, UNREADABLE, SlowwaveError, told
 
-# command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line)
+# command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line); where a module has several
+# commands, they are ``configure_NAME`` and ``run_NAME``
 COMMANDS = {
     "run": ("slowwave.cli.run", "run a job now: nightly, extract, consolidate, compact, retain, erase or backfill"),
     "status": ("slowwave.cli.status", "what is waiting, what ran last, what is due and why not yet"),
     "nights": ("slowwave.cli.nights", "the last nights and dreams, and what each of them learned"),
     "review": ("slowwave.cli.review", "what waits for you, one by one: accept, edit, reject, later; and undo"),
-    "doctor": ("slowwave.cli.doctor", "check this installation and say how to mend it"),
-    "serve": ("slowwave.cli.serve", "schedule everything from this process"),
-    "deploy": ("slowwave.cli.deploy", "register the deployments of prefect.yaml with a Prefect server"),
-    "sessions": ("slowwave.cli.sessions", "list, show, resume, write, fork, remove and restore sessions"),
-    "retain": ("slowwave.cli.retain", "what goes and what stays: plan, holds, trash and audit log"),
-    "memory": ("slowwave.cli.memory", "list, explain, verify, diff, review and undo memories"),
-    "mcp": ("slowwave.cli.mcp", "answer an agent's questions about its project (Model Context Protocol, stdio)"),
+    "memory": ("slowwave.cli.memory", "list, search, explain, verify, share, export and undo memories"),
+    "sessions": (
+        "slowwave.cli.sessions",
+        "list, search, show, resume, write, fork, compact, remove and restore sessions",
+    ),
+    "retain": ("slowwave.cli.retain", "which sessions go and which stay: plan, holds, trash and audit log"),
     "install": ("slowwave.cli.install", "bring memories into the files that each client reads, every night"),
-    "uninstall": ("slowwave.cli.uninstall", "take them out again: every file as it was before"),
+    "uninstall": ("slowwave.cli.install", "take them out again: every file as it was before"),
+    "mcp": ("slowwave.cli.install", "answer an agent's questions about its project (Model Context Protocol, stdio)"),
+    "serve": ("slowwave.cli.service", "run every schedule from this process, and show the report and Prefect's pages"),
+    "deploy": ("slowwave.cli.service", "register the deployments of prefect.yaml with a Prefect server"),
+    "doctor": ("slowwave.cli.status", "check this installation and say how to mend it"),
+    "completion": ("slowwave.cli.completion", "print what completes commands and options in bash, zsh or fish"),
+    "help": ("", "show the help of a command: slowwave help run nightly"),
 }
 
 
@@ -48,10 +54,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(arguments: list[str]) -> int:
-    parser = _parser(arguments)
-    args, rest = parser.parse_known_args(arguments)
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
+    args, rest = command_line(arguments).parse_known_args(arguments)
     if rest:
-        _take_rest(parser, args, rest)
+        _take_rest(args, rest)
     try:
         code = int(args.run(args))
         if sys.stdout:
@@ -71,11 +78,11 @@ def _main(arguments: list[str]) -> int:
     return code
 
 
-def _take_rest(parser: argparse.ArgumentParser, args: argparse.Namespace, rest: list[str]) -> None:
+def _take_rest(args: argparse.Namespace, rest: list[str]) -> None:
     """Give words behind an option to the list that they belong to: argparse takes that as ended before the option."""
     name = getattr(args, "list_of_words", "")
     if not name or any(word.startswith("-") for word in rest):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        args.parser.error(f"too many words: {' '.join(rest)}")
     getattr(args, name).extend(rest)
 
 
@@ -93,17 +100,20 @@ def _print_no_more() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+def command_line(arguments: Sequence[str]) -> Parser:
+    """Return the parser of a command line; of its commands the one that the arguments name is declared as a whole."""
     parser = Parser(prog="slowwave", description="Nightly memory for coding agents.")
-    parser.add_argument("--version", action="version", version=f"slowwave {__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    parser.epilog = "slowwave help COMMAND tells more about one of them."
+    parser.add_argument("--version", action="version", version=f"slowwave {__version__}", help="show the version")
+    commands = parser.add_actions(dest="command")
     asked = next((a for a in arguments if not a.startswith("-")), "")
     for name in declared(COMMANDS, arguments):
         module_name, summary = COMMANDS[name]
         sub = commands.add_parser(name, help=summary, description=summary)
-        if name == asked:
+        if name == asked and module_name:
             sub.behind = arguments[1:] if arguments[0] == name else ()
             module = importlib.import_module(module_name)
-            module.configure(sub)
-            sub.set_defaults(run=module.run)
+            of = f"_{name}" if hasattr(module, f"run_{name}") else ""
+            getattr(module, f"configure{of}")(sub)
+            sub.set_defaults(run=getattr(module, f"run{of}"))
     return parser

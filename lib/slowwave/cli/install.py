@@ -1,13 +1,13 @@
-"""``slowwave install`` and ``uninstall``: memory where each client looks for it, and everything as it was before."""
+"""``slowwave install``, ``uninstall`` and ``mcp``: memory where each client looks for it, or asks for it."""
 
 import argparse
 import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.output import harmless, say, say_json
-from slowwave.errors import DONE, PARTLY_FAILED
+from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
+from slowwave.errors import DONE, PARTLY_FAILED, UsageError
 from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.files import install
 from slowwave.memory.delivery.register import REFUSED, Rule
@@ -88,3 +88,25 @@ def _conclusion(args: argparse.Namespace, items: Sequence[Item], *, on: bool) ->
     if not on:
         return f"Taken out of {files}."
     return f"{files} written. Every night keeps them current; slowwave uninstall takes it all back."
+
+
+def configure_mcp(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``slowwave mcp``."""
+    add_settings_options(parser)
+
+
+def run_mcp(args: argparse.Namespace) -> int:
+    """Answer until the client goes away.
+
+    Raises:
+        UsageError: the package that speaks the protocol is not installed.
+    """
+    settings = settings_of(args)
+    try:
+        from slowwave.mcp.server import serve  # noqa: PLC0415 - --help stays fast
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        raise UsageError("slowwave mcp needs a package that is not installed: pip install 'slowwave[mcp]'") from error
+    serve(settings, os.environ)
+    return DONE

@@ -6,31 +6,37 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.cli.memory_folders import chosen
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive
-from slowwave.cli.parser import Parser, declared
+from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, declared, positive
 
 # action -> (what it does, module, function); only the module of the chosen action is imported
 _ACTIONS = {
-    "list": ("all memories, one a line", "memory_facts", "show_list"),
-    "search": ("the memories that fit some words best", "memory_search", "find"),
+    "list": ("all memories, by project", "memory_facts", "show_list"),
+    "search": ("the memories that fit some words best", "memory_facts", "show_found"),
     "show": ("one memory with everything that is known about it", "memory_facts", "show_one"),
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
-    "effect": ("what sessions made of the memories delivered to them", "memory_effect", "show_effect"),
-    "diff": ("what a dream changed", "memory_dreams", "show_diff"),
-    "undo": ("take a dream and all later ones back, byte for byte", "memory_dreams", "take_back"),
-    "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_export", "show_export"),
-    "context": ("what is worth most within so many tokens, for an agent to load", "memory_export", "show_context"),
+    "effect": ("what sessions made of the memories delivered to them", "memory_facts", "show_effect"),
+    "diff": ("what a dream changed", "memory_facts", "show_diff"),
+    "undo": ("take a dream and all later ones back, byte for byte", "memory_facts", "take_back"),
+    "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_exchange", "show_export"),
+    "context": (
+        "the most useful memories within a number of tokens, for an agent to load",
+        "memory_exchange",
+        "show_context",
+    ),
     "quarantine": (
-        "what was refused since it steers an agent or is somebody else's, and lines that tools brought",
-        "memory_quarantine",
+        "what was kept out because it steers an agent or is somebody else's words, and lines that tools brought",
+        "memory_exchange",
         "show_quarantine",
     ),
     "review": ("what waits for you, the same as slowwave review", "review", "review"),
-    "share": ("what a team shares in the repository; with IDs, accept memories for it", "memory_share", "show_shared"),
-    "remember": ("for agents: ask that words of this session be remembered", "memory_share", "ask_remember"),
-    "forget": ("for agents: ask that what some words name be forgotten", "memory_share", "ask_forget"),
+    "share": (
+        "what a team shares in its repository; with IDs, share these",
+        "memory_exchange",
+        "show_shared",
+    ),
+    "remember": ("for agents: ask that words of this session be remembered", "memory_exchange", "ask_remember"),
+    "forget": ("for agents: ask that what some words name be forgotten", "memory_exchange", "ask_forget"),
 }
 # of these, those that may write, and those that need no memory folder
 _WRITING = ("export", "share", "undo")
@@ -39,7 +45,7 @@ _ASKING = ("remember", "forget")
 
 def configure(parser: Parser) -> None:
     """Declare the options of ``slowwave memory``."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = parser.add_actions()
     for name in declared(_ACTIONS, parser.behind):
         summary = _ACTIONS[name][0]
         action = actions.add_parser(name, help=summary, description=summary)
@@ -53,14 +59,14 @@ def configure(parser: Parser) -> None:
             action.add_argument("dream", metavar="DREAM", help="id of a dream")
         if name == "quarantine":
             action.add_argument(
-                "--limit", type=positive, default=50, metavar="N", help="at most so many, the newest (50)"
+                "--limit", type=positive, default=50, metavar="N", help="at most this many, the newest (50)"
             )
         if name == "context":
-            action.add_argument("--tokens", type=positive, default=2_000, metavar="N", help="at most so many (2000)")
+            action.add_argument("--tokens", type=positive, default=2_000, metavar="N", help="at most this many (2000)")
         if name == "search":
             action.add_argument("query", nargs="+", metavar="QUERY", help='words, "a phrase", or pre* for a beginning')
             action.set_defaults(list_of_words="query")
-            action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most so many (10)")
+            action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most this many (10)")
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
         if name == "review":
@@ -72,7 +78,7 @@ def configure(parser: Parser) -> None:
 
 
 def _configure_list(action: argparse.ArgumentParser) -> None:
-    action.add_argument("--all", action="store_true", help="also what was superseded, dropped or taken over")
+    action.add_argument("--all", action="store_true", help="also what was replaced, dropped or taken over")
     action.add_argument(
         "--foreign", action="store_true", help="also the lines of memory files that others wrote, and who"
     )
@@ -117,6 +123,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _done(args: argparse.Namespace, function: Callable[[argparse.Namespace], int]) -> int:
+    from slowwave.cli.memory_facts import chosen  # noqa: PLC0415 - --help stays fast
+
     args.folders = [] if args.action in _ASKING else chosen(args)
     return int(function(args))
 

@@ -1,51 +1,76 @@
-"""``slowwave memory list|show|why|verify``: memories and their evidence."""
+"""``slowwave memory list|search|show|why|verify|effect|diff|undo``: memories, their evidence, what dreams changed."""
 
 import argparse
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from slowwave.cli.memory_folders import MemoryFolder, the_one
-from slowwave.cli.options import settings_of
-from slowwave.cli.output import harmless, say, say_json
+from slowwave.cli.output import bad, bold, counted, dim, good, harmless, say, say_json, screen_width, warn, wrapped
+from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
-from slowwave.errors import DONE, PARTLY_FAILED
+from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
 from slowwave.formats.rows import names_row
+from slowwave.jobs.choice import memory_folders
 from slowwave.memory.book import Memory, Standing, read_book, standing_of
+from slowwave.memory.candidates import FILE
 from slowwave.memory.evidence import Checked, check_all, said_at, totals, verify
+from slowwave.memory.folder import NAME, MemoryFolder
 from slowwave.memory.foreign import ForeignLine, Source, known_lines
+from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import Writer, read_ledger
 from slowwave.memory.model import iso
+from slowwave.memory.transaction import recover
 from slowwave.moments import moment
+from slowwave.observability.lessons import short_names
+from slowwave.places import archive_folder
 from slowwave.secrets.redactor import Redactor, redactor_of
 
+# what becomes of a memory, as every other screen calls it
+_STATUS = {"superseded": "replaced"}
 NOBODY: tuple[Writer, Source | None] = ("person", None)
 
 
 def show_list(args: argparse.Namespace) -> int:
-    """Print every memory; ``--json`` prints one object a line, also for those that no longer hold."""
+    """Print every memory by project; ``--json`` prints one object a line, also for those that no longer hold."""
     at = iso(moment("--at", args.at, SystemClock().now())) if args.at is not None else ""
-    number = 0
+    names = short_names(folder.project for folder in args.folders)
+    every: list[list[str]] = []
     for folder in args.folders:
         book = read_book(folder.path)
         memories = [m for m in book.memories.values() if _is_listed(m, args, at)]
-        number += len(memories)
         if args.json:
             standing = standing_of(book, settings_of(args).consolidation.half_lives)
             say_json(row_of(folder, memory, at, standing) for memory in memories)
             say_json(foreign_rows(folder) if args.foreign else ())
         else:
-            for memory in memories:
-                say(_line(memory))
-            for line, writer in foreign_of(folder) if args.foreign else ():
-                number += 1
-                say(f"{'-':<12}   --  {writer:<10}  {harmless(line.text)}  [{line.file}]")
-    if not number and not args.json:
+            every.append(_lines_of(names[folder.project], memories, foreign_of(folder) if args.foreign else []))
+    if args.json:
+        return DONE
+    for number, lines in enumerate(filter(None, every)):
+        for line in ["", *lines] if number else lines:
+            say(line)
+    if not any(every):
         nothing = "Nothing is remembered yet: slowwave run nightly --force makes a first dream."
         say(f"Nothing that is remembered held at {at}." if at else nothing)
     return DONE
+
+
+def _lines_of(name: str, memories: Sequence[Memory], foreign: Sequence[tuple[ForeignLine, str]]) -> list[str]:
+    """Return the memories of a project and the lines of others; at a terminal none is longer than it is wide."""
+    if not memories and not foreign:
+        return []
+    others = f", {counted(len(foreign), 'line')} of others" if foreign else ""
+    rows = [(_about(memory), f"{harmless(memory.text)}{_mark(memory)}") for memory in memories]
+    rows += [(f"{'-':<12}   --  {writer:<10}  ", f"{harmless(line.text)} [{line.file}]") for line, writer in foreign]
+    found = [bold(f"{name}: {counted(len(memories), 'memory', 'memories')}{others}")]
+    for about, text in rows:
+        first = f"  {about}"
+        found += wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=dim)
+    return found
 
 
 def foreign_of(folder: MemoryFolder) -> list[tuple[ForeignLine, str]]:
@@ -193,10 +218,10 @@ def _evidence(checked: Checked, redact: Redactor) -> dict[str, Any]:
 
 
 def _why(memory: Memory, evidence: list[dict[str, Any]]) -> Iterator[str]:
-    yield _line(memory)
+    yield f"{_about(memory)}{harmless(memory.text)}{_mark(memory)}"
     times = (f"{begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
-    yield f"  {memory.status}, true from {', '.join(times)}"
-    yield f"Said in {len({(s.dialect, s.session) for s in memory.sightings})} session(s):"
+    yield f"  {_STATUS.get(memory.status, memory.status)}, true from {', '.join(times)}"
+    yield f"Said in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
     for sighting in memory.sightings:
         yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {sighting.origin}"
     yield "Evidence:"
@@ -210,8 +235,175 @@ def _why(memory: Memory, evidence: list[dict[str, Any]]) -> Iterator[str]:
     yield "Events:"
 
 
-def _line(memory: Memory) -> str:
-    mark = "" if memory.status == "active" else f"  [{memory.status}]"
-    if memory.stands:
-        mark = f"  [{memory.writer}, {memory.file}]{mark}"
-    return f"{memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  {memory.text}{mark}"
+def _about(memory: Memory) -> str:
+    return f"{memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  "
+
+
+def _mark(memory: Memory) -> str:
+    """Return what is told of a memory that is over or that slowwave did not write."""
+    whose = f" [{memory.writer}, {memory.file}]" if memory.stands else ""
+    return whose + ("" if memory.status == "active" else f" [{_STATUS.get(memory.status, memory.status)}]")
+
+
+if TYPE_CHECKING:
+    from slowwave.memory.effects import Case, Effect
+
+T = TypeVar("T")
+
+
+def chosen(args: argparse.Namespace) -> list[MemoryFolder]:
+    """Return the memory folders that ``--memory``, ``--store`` and ``--project`` choose and that exist.
+
+    What a killed run left behind in them is settled first.
+
+    Raises:
+        UnreadableError: the folder is missing or a store cannot be read.
+        NotFoundError: no project matches.
+    """
+    folders = [_given(args.memory)] if args.memory else memory_folders(settings_of(args), os.environ, args.project)
+    for folder in folders:
+        recover(folder.path)
+    return folders
+
+
+def _given(path: Path) -> MemoryFolder:
+    path = path.expanduser().resolve()
+    if path.name != "memory" and (path / "memory").is_dir():
+        path = path / "memory"
+    if not path.is_dir():
+        what = "is not a folder" if path.exists() else "does not exist"
+        raise UnreadableError(path, what, "name a memory folder, the one with MEMORY.md in it")
+    is_global = (path / OWN_FOLDER / FILE).is_file() and path.name == NAME
+    archive = archive_folder(os.environ)
+    return MemoryFolder(NAME if is_global else path.parent.name, path, (path.parent, archive), is_global=is_global)
+
+
+def the_one(
+    folders: Sequence[MemoryFolder], name: str, has: Callable[[MemoryFolder], T | None]
+) -> tuple[MemoryFolder, T]:
+    """Return the folder that has something, and what it has.
+
+    Raises:
+        NotFoundError: none has it; ``name`` says what was looked for.
+    """
+    for folder in folders:
+        found = has(folder)
+        if found:
+            return folder, found
+    where = ", ".join(str(f.path) for f in folders[:3]) or "no memory folder"
+    raise NotFoundError(f"no {name} in {where}; slowwave memory list shows what is there")
+
+
+def show_found(args: argparse.Namespace) -> int:
+    """Print the memories that fit the words best, the best first."""
+    from slowwave.memory.search import search_memories  # noqa: PLC0415 - a list needs none of it
+
+    half_lives = settings_of(args).consolidation.half_lives
+    books = [(folder, read_book(folder.path)) for folder in args.folders]
+    every = [(memory, (folder, book)) for folder, book in books for memory in book.active]
+    found = search_memories(every, " ".join(args.query), args.limit)
+    if args.json:
+        for one in found:
+            folder, book = one.of
+            row = row_of(folder, one.memory, standing=standing_of(book, half_lives))
+            say_json([{"score": float(f"{one.score:.6g}"), **row}])
+        return DONE
+    names = short_names(folder.project for folder in args.folders)
+    for one in found:
+        memory, (folder, _) = one.memory, one.of
+        first = f"{one.score:6.2f}  {memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  "
+        text = f"{memory.text} [{names[folder.project]}]"
+        for line in wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=dim):
+            say(line)
+    say(f"{len(found)} of {counted(len(every), 'memory', 'memories')}")
+    return DONE
+
+
+_ORDER = ("broken", "followed", "no occasion", "told")
+
+
+def show_effect(args: argparse.Namespace) -> int:
+    """Print what became of each memory since it was delivered, what was broken first, and where."""
+    from slowwave.memory.effects import effects_of  # noqa: PLC0415 - a list needs none of it
+
+    total: Counter[str] = Counter()
+    names = short_names(folder.project for folder in args.folders)
+    for folder in args.folders:
+        book = read_book(folder.path)
+        effects = effects_of(book.memories.values(), book.watched)
+        for name in sorted(effects, key=lambda n: (_ORDER.index(effects[n].verdict), -effects[n].sessions, n)):
+            effect, memory = effects[name], book.memories[name]
+            total[effect.verdict] += 1
+            if args.json:
+                say_json([_row_of_effect(effect) | row_of(folder, memory)])
+            elif effect.verdict != "told":
+                first, text = f"{memory.id}  {effect.verdict:<11}  ", f"{memory.text} [{names[folder.project]}]"
+                draw = bad if effect.verdict == "broken" else good if effect.verdict == "followed" else dim
+                for line in wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=draw):
+                    say(line)
+                for line in _lines_of_effect(effect):
+                    say(f"              {line}")
+    if not args.json:
+        say(
+            f"Since they were delivered: {total['followed']} followed, {total['broken']} broken, "
+            f"{total['no occasion']} without an occasion; {total['told']} more show in no command and no edit"
+        )
+    return DONE
+
+
+def _row_of_effect(effect: "Effect") -> dict[str, Any]:
+    return {
+        "verdict": effect.verdict,
+        "delivered_to": effect.sessions,
+        "followed": [_case(case) for case in effect.followed],
+        "broken": [_case(case) for case in effect.broken],
+        "idle": effect.idle,
+        "idle_since": effect.since,
+    }
+
+
+def _case(case: "Case") -> dict[str, Any]:
+    of = case.session
+    said = {"said_again": True} if case.is_said_again else {}
+    return {"dialect": of.dialect, "session": of.session, "began": of.began, "record": case.record} | said
+
+
+def _lines_of_effect(effect: "Effect") -> list[str]:
+    """Return what is told of one memory beside its verdict, in lines."""
+    lines = [f"delivered to {counted(effect.sessions, 'session')}, followed in {len(effect.followed)}"]
+    for case in effect.broken:
+        where = f", record {harmless(case.record)}" if case.record else ""
+        again = ": had to be said again" if case.is_said_again else ""
+        lines.append(
+            f"broken in {case.session.dialect} {harmless(case.session.session)}, {case.session.began}{where}{again}"
+        )
+    return lines
+
+
+def show_diff(args: argparse.Namespace) -> int:
+    """Print what a dream changed, file by file."""
+    from slowwave.memory.transaction import read_manifest  # noqa: PLC0415 - as above
+    from slowwave.memory.undo import difference  # noqa: PLC0415 - a list needs none of it
+
+    folder, manifest = the_one(args.folders, f"dream {args.dream}", lambda f: read_manifest(f.path, args.dream))
+    text = difference(folder.path, args.dream)
+    if args.json:
+        files = {name: {"before": was, "after": now} for name, (was, now) in manifest.files.items()}
+        say_json([{"dream": args.dream, "memory": str(folder.path), "files": files, "diff": text}])
+    else:
+        say(text.removesuffix("\n"))
+    return DONE
+
+
+def take_back(args: argparse.Namespace) -> int:
+    """Undo a dream and all later ones, or what was decided in review."""
+    from slowwave.jobs.review import Desk  # noqa: PLC0415 - a list needs none of it
+
+    undone = Desk(args.folders, settings_of(args), os.environ, SystemClock()).take_back(args.dream, force=args.force)
+    for warning in undone.warnings:
+        warn(warning)
+    if args.json:
+        say_json([undone])
+    else:
+        say(undone.text)
+    return DONE

@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive, settings_of
-from slowwave.cli.output import bold, say, say_json, screen_width, wrapped
-from slowwave.cli.parser import Parser
+from slowwave.cli.output import bad, bold, dim, say, say_json, screen_width, short_time, wrapped
+from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, positive, settings_of
 from slowwave.cli.screen import change_lines
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.jobs.choice import memory_folders
@@ -29,7 +28,9 @@ def configure(parser: Parser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="show: id of a run or a dream, or its beginning")
     add_settings_options(parser)
     add_project_option(parser)
-    parser.add_argument("--limit", type=positive, default=_USUAL, metavar="N", help=f"list: at most so many ({_USUAL})")
+    parser.add_argument(
+        "--limit", type=positive, default=_USUAL, metavar="N", help=f"list: at most this many ({_USUAL})"
+    )
     add_json_option(parser)
 
 
@@ -78,14 +79,15 @@ def _list(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
             say(line)
     if rows:
         say("")
-        say("slowwave nights show ID tells what one learned; slowwave memory undo DREAM takes a dream back")
+        say("slowwave nights show ID tells what one learned")
+        say("slowwave memory undo DREAM takes a dream back")
 
 
 def _entry(
     at: str, night: Night | None, run: str, dreams: list[Dream], names: dict[str, str], width: int
 ) -> Iterator[str]:
     what = in_words(Counter(c.kind for d in dreams for c in d.changes if not d.is_undone))
-    when = at[:16].replace("T", " ")
+    when = short_time(at)
     if night is None and dreams[0].is_by_person:
         yield from wrapped(f"{when}  you decided in review: {_of_dream(dreams[0], names)}", rest=" " * 18, width=width)
         return
@@ -93,14 +95,18 @@ def _entry(
     yield bold(f"{when}  {run or dreams[0].id}")
     yield from wrapped(f"{how}: {what}", first="  ", rest="    ", width=width)
     for dream in reversed(dreams):
-        yield from wrapped(_of_dream(dream, names), first="  ", rest="    ", width=width)
+        yield from wrapped(_changed(dream, names), first=f"  {dream.id}  ", rest="    ", width=width, draw=dim)
     for failure in night.failures if night else ():
-        yield from wrapped(f"failed: {failure}", first="  ", rest="    ", width=width)
+        yield from wrapped(failure, first="  failed: ", rest="    ", width=width, draw=bad)
 
 
 def _of_dream(dream: Dream, names: dict[str, str]) -> str:
-    undone = "  (taken back)" if dream.is_undone else ""
-    return f"{dream.id}  {names[dream.project]}: {in_words(Counter(c.kind for c in dream.changes))}{undone}"
+    return f"{dream.id}  {_changed(dream, names)}"
+
+
+def _changed(dream: Dream, names: dict[str, str]) -> str:
+    undone = " (taken back)" if dream.is_undone else ""
+    return f"{names[dream.project]}: {in_words(Counter(c.kind for c in dream.changes))}{undone}"
 
 
 def _show(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequence[Night], name: str) -> None:
@@ -126,11 +132,10 @@ def _show(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
 
 
 def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str]) -> Iterator[str]:
-    if night is not None:
-        yield bold(f"{night.job} {name}") + f"  {night.at[:16].replace('T', ' ')}, {state(night)}: {told}"
-    else:
-        yield bold(name) + f"  {told}"
     width = screen_width()
+    about = f"{short_time(night.at)}, {state(night)}: {told}" if night is not None else str(told)
+    title = f"{night.job} {name}  " if night is not None else f"{name}  "
+    yield from wrapped(about, first=title, rest="  ", width=width, draw=bold)
     for project, changes in told.by_project():  # all of it: that is what one asks for
         yield ""
         yield bold(f"{names[project]}: {in_words(Counter(c.kind for c in changes))}")

@@ -1,4 +1,4 @@
-"""A parser that declares what was asked for and nothing else: every command line pays for what it declares.
+"""Parsers that declare what was asked for and nothing else, and the options that several commands share.
 
 ``slowwave sessions`` has over twenty actions with a hundred options; to declare them takes longer than to read the end
 of a session. All are declared where the first word is none of them: for ``--help``, and to tell what there is.
@@ -6,11 +6,41 @@ of a session. All are declared where the first word is none of them: for ``--hel
 
 import argparse
 import os
+import re
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-_USUAL_WIDTH = 80
+from slowwave.errors import USAGE, meant, one_of
+
+if TYPE_CHECKING:
+    from slowwave.settings import Settings
+
+
+_USUAL_WIDTH, _USUAL_HEIGHT = 80, 24
+# what argparse says, and how we say it; what none of these fits is shown as it is
+_PLAIN = (
+    (r"argument ([^:]+): expected (?:one|at least one) argument", r"\1 needs a value"),
+    (r"argument ([^:]+): not allowed with argument (.+)", r"\1 and \2 do not go together"),
+    (r"argument ([^:]+): ignored explicit argument .*", r"\1 takes no value"),
+    (r"the following arguments are required: (.+)", r"\1 is missing"),
+    (r"argument ([^:]+): (.+)", r"\1: \2"),
+)
+
+
+class _Page(argparse.HelpFormatter):
+    """A page of help: commands stand under their heading without a line that only says COMMAND."""
+
+    is_laid_out: bool = False
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if self.is_laid_out else super()._fill_text(text, width, indent)
+
+    def _format_action(self, action: argparse.Action) -> str:
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            return "".join(self._format_action(one) for one in action._get_subactions())  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        return super()._format_action(action)
 
 
 class Parser(argparse.ArgumentParser):
@@ -18,21 +48,100 @@ class Parser(argparse.ArgumentParser):
 
     Attributes:
         is_laid_out: its description and its epilog have their own lines, which are not filled anew.
+        needs_word: without any word there is nothing to do, so that it shows its help.
         behind: the words behind the command that it stands for, as far as they tell which of its actions is meant.
+        below: the parsers of its actions, by name.
     """
 
     behind: Sequence[str] = ()
     is_laid_out: bool = False
+    needs_word: bool = False
+    _of: str = ""
 
     def __init__(self, **how: Any) -> None:
         """Take only whole names of options: ``--ap`` for ``--apply`` would delete for who meant another option."""
-        super().__init__(**how)
+        super().__init__(add_help=False, **how)
         self.allow_abbrev = False
+        self.add_argument("-h", "--help", action="help", help="show this page")
+        self.set_defaults(parser=self)
+        self.below: Mapping[str, Parser] = {}
+
+    @property
+    def options(self) -> list[argparse.Action]:
+        """What is given by a name."""
+        return [action for action in self._actions if action.option_strings]
+
+    @property
+    def arguments(self) -> list[argparse.Action]:
+        """What is given by its place."""
+        return [action for action in self._actions if not action.option_strings]
+
+    def option(self, name: str) -> argparse.Action | None:
+        """Return the option of a name."""
+        return self._option_string_actions.get(name)
+
+    def add_actions(self, *, dest: str = "action") -> Any:
+        """Return what takes the parsers of its actions, of which one has to be named."""
+        self.needs_word = True
+        self._of = dest
+        added = self.add_subparsers(title=f"{dest}s", dest=dest, required=True, metavar=dest.upper())
+        self.below = added.choices
+        self._action_groups.insert(0, self._action_groups.pop())  # what one looks for stands above the options
+        return added
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Parse; a group without words shows its help, and an option that is not there is told before all else.
+
+        To argparse the value of an unknown option is a word by itself, and it would complain about that one instead.
+        """
+        words = list(sys.argv[1:] if args is None else args)
+        if self.needs_word and not words:
+            self.print_help(sys.stderr)
+            self.exit(USAGE)
+        for word in words:
+            if word == "--" or (self._of and not word.startswith("-")):
+                break  # what follows are words, or options of an action
+            if re.match(r"--?[A-Za-z]\S*$", word) and not self._knows(word):
+                self.refuse_option(word)
+        return super().parse_known_args(words, namespace)
+
+    def _knows(self, word: str) -> bool:
+        known = self._option_string_actions
+        return word.partition("=")[0] in known or (not word.startswith("--") and word[:2] in known)
+
+    def refuse_option(self, word: str) -> None:
+        """Say that there is no such option, and which one may be meant."""
+        name = word.partition("=")[0]
+        if not self._of:
+            self.error(f"there is no option {name}{meant(name, self._option_string_actions)}")
+        self.error(f"{name} stands too early: options are written behind the {self._of}")
+
+    def error(self, message: str) -> Any:
+        """Say in one line what is wrong and where help is, and end with code 2."""
+        for form, plain in _PLAIN:
+            if re.fullmatch(form, message, re.DOTALL):
+                message = re.sub(form, plain, message, count=1, flags=re.DOTALL)
+                break
+        shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+        self.exit(USAGE, f"{self.prog}: {shown} ({self.prog} --help tells more)\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is None or value in action.choices:
+            return
+        choices = [str(choice) for choice in action.choices if str(choice)]
+        if action.option_strings:
+            text = f"{action.option_strings[-1]} cannot be {value!r}: write {one_of(choices)}"
+        else:
+            kind = action.dest if str(action.metavar or "").lower() == action.dest else "word"
+            near = meant(str(value), choices)
+            text = f"there is no {kind} {value!r}{near or ': write ' + one_of(choices)}"
+        raise argparse.ArgumentError(None, text)
 
     def _get_formatter(self) -> argparse.HelpFormatter:
         # two characters less than the terminal has, as argparse itself does
-        kind = argparse.RawDescriptionHelpFormatter if self.is_laid_out else argparse.HelpFormatter
-        return kind(self.prog, width=columns() - 2)
+        page = _Page(self.prog, width=columns() - 2)
+        page.is_laid_out = self.is_laid_out
+        return page
 
     def filled(self, text: str) -> str:
         """Return text in lines as wide as the terminal."""
@@ -70,15 +179,75 @@ def declared(names: Iterable[str], words: Sequence[str]) -> list[str]:
 
 
 def columns() -> int:
-    """Return the width of the terminal, by the rules of ``shutil.get_terminal_size``."""
+    """Return the width of the terminal."""
+    return size_of("COLUMNS")
+
+
+def size_of(what: Literal["COLUMNS", "LINES"]) -> int:
+    """Return the width or the height of the terminal, by the rules of ``shutil.get_terminal_size``."""
+    given = os.environ.get(what, "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
     try:
-        columns = int(os.environ["COLUMNS"])
-    except (KeyError, ValueError):
-        columns = 0
-    if columns > 0:
-        return columns
-    try:
-        found = os.get_terminal_size(sys.__stdout__.fileno()).columns if sys.__stdout__ else 0
+        size = os.get_terminal_size(sys.__stdout__.fileno()) if sys.__stdout__ else None
     except (OSError, ValueError):
-        found = 0
-    return found or _USUAL_WIDTH
+        size = None
+    if what == "COLUMNS":
+        return (size.columns if size else 0) or _USUAL_WIDTH
+    return (size.lines if size else 0) or _USUAL_HEIGHT
+
+
+# where options can be declared, and what returns such a place for options of some jobs
+Place = argparse.ArgumentParser | argparse._ArgumentGroup  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+Options = Callable[..., Place]
+
+
+def add_settings_options(parser: Place) -> None:
+    """Add ``--store``, ``--config`` and ``--set``."""
+    parser.add_argument("--store", type=Path, action="append", metavar="DIR", help="store to work on (repeatable)")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (TOML)")
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override one setting",
+    )
+
+
+def add_project_option(parser: Place) -> None:
+    """Add ``--project``."""
+    parser.add_argument("--project", default="", metavar="TEXT", help="only projects whose key or folder contains this")
+
+
+def add_json_option(parser: Place) -> None:
+    """Add ``--json``."""
+    parser.add_argument("--json", action="store_true", help="print JSON for programs")
+
+
+def positive(text: str) -> int:
+    """Return a number of things that somebody wants at most.
+
+    Raises:
+        ArgumentTypeError: it is not a whole number above 0.
+    """
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return number
+
+
+def settings_of(args: argparse.Namespace) -> "Settings":
+    """Return the settings that the options, the environment and the settings file add up to.
+
+    Raises:
+        SettingsError: any of them is wrong.
+    """
+    from slowwave.settings import load_settings  # noqa: PLC0415  # what names a file needs no settings
+
+    settings = load_settings(os.environ, config=args.config, overrides=args.overrides)
+    return settings.with_roots(args.store) if args.store else settings

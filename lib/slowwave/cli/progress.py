@@ -1,10 +1,11 @@
 """How far a run is, on standard error: bars at a terminal, a line a stage, JSON lines for a program, or nothing."""
 
 import sys
+import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 import msgspec
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 _WIDEST = 40
+# seconds after which a run takes long for somebody who sees no bars
+LONG = 2.0
 _PARTS_TOLD = 10
 Wish = Literal["auto", "lines", "json", "none"]
 WISHES: tuple[Wish, ...] = ("auto", "lines", "json", "none")
@@ -26,8 +29,8 @@ def shown_progress(wish: Wish, *, quiet: bool) -> Generator[None]:
 
     Args:
         wish: ``lines`` tells each stage in words, ``json`` writes a line after every step, ``none`` nothing; ``auto``
-            draws bars where a person looks.
-        quiet: a program reads the output, so ``auto`` draws nothing.
+            draws bars where a person looks, and anywhere else tells the stages of a run that takes long.
+        quiet: a program reads the output, so ``auto`` tells nothing.
     """
     if wish == "json":
         with watched_by(Lines()):
@@ -37,6 +40,9 @@ def shown_progress(wish: Wish, *, quiet: bool) -> Generator[None]:
             yield
     elif wish == "auto" and not quiet and sys.stderr and sys.stderr.isatty():
         with _bars() as bars, watched_by(bars):
+            yield
+    elif wish == "auto" and not quiet:
+        with Patient(LONG) as stages, watched_by(stages):
             yield
     else:
         yield
@@ -68,6 +74,42 @@ class Stages:
 
     def _write(self, line: str) -> None:
         print(line, file=sys.stderr, flush=True)  # noqa: T201 - what was asked for
+
+
+class Patient(Stages):
+    """Writes the stages of a run that takes longer than some seconds: the present one then, further ones at once."""
+
+    def __init__(self, seconds: float) -> None:
+        """Say how long it is silent."""
+        self._held: list[str] | None = []
+        self._lock = threading.Lock()
+        self._timer = threading.Timer(seconds, self.speak)
+        self._timer.daemon = True
+        super().__init__()
+
+    def __enter__(self) -> Self:
+        """Begin to wait."""
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Be silent from now on."""
+        self._timer.cancel()
+        self._timer.join()
+
+    def speak(self) -> None:
+        """Tell where the run is, and from now on everything at once."""
+        with self._lock:
+            held, self._held = self._held or [], None
+        for line in held[-1:]:
+            super()._write(line)
+
+    def _write(self, line: str) -> None:
+        with self._lock:
+            if self._held is not None:
+                self._held = [line] if not line.startswith(" ") else self._held
+                return
+        super()._write(line)
 
 
 class Lines:

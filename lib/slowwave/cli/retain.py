@@ -5,9 +5,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
-from slowwave.cli.output import counted, say, say_json, warn
-from slowwave.cli.parser import Parser, declared
+from slowwave.cli.output import bold, counted, dim, open_to, say, say_json, warn
+from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, declared, settings_of
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE
 
@@ -28,7 +27,7 @@ _WRITING = ("hold", "release")
 
 def configure(parser: Parser) -> None:
     """Declare the options of ``slowwave retain``."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = parser.add_actions()
     for name in declared(_ACTIONS, parser.behind):
         action = actions.add_parser(name, help=_ACTIONS[name], description=_ACTIONS[name])
         add_settings_options(action)
@@ -49,7 +48,9 @@ def _add_hold_options(action: argparse.ArgumentParser) -> None:
     what = action.add_argument_group("what is held (all that fit every one of these)")
     what.add_argument("--project", default="", metavar="TEXT", help="projects whose key or folder contains this")
     what.add_argument("--session", default="", metavar="ID", help="one session")
-    what.add_argument("--person", default="", metavar="NAME", help="sessions in which this stands, in whatever form")
+    what.add_argument(
+        "--person", default="", metavar="NAME", help="sessions that mention this person, in whatever form"
+    )
     what.add_argument("--since", default="", metavar="DATE", help="sessions in which something happened then or later")
     what.add_argument(
         "--until",
@@ -57,7 +58,7 @@ def _add_hold_options(action: argparse.ArgumentParser) -> None:
         metavar="DATE",
         help="sessions in which something happened by then (a date is its whole day)",
     )
-    action.add_argument("--reason", required=True, metavar="TEXT", help="why, for whoever finds it later")
+    action.add_argument("--reason", required=True, metavar="TEXT", help="why, for those who find it later")
     action.add_argument("--by", default="", metavar="NAME", help="who sets it; without it you")
 
 
@@ -112,7 +113,7 @@ def _hold(args: argparse.Namespace) -> int:
         say(f"{hold.id} holds {counted(number, 'session')}: {hold.what}")
         say(f"take it back with: slowwave retain release {hold.id}")
     if not number:
-        warn(f"{hold.id} holds nothing yet: no session fits {hold.what}; look how it is spelt in what it should hold")
+        warn(f"{hold.id} holds nothing yet: no session matches {hold.what}; check how it is spelt there")
     return DONE
 
 
@@ -152,8 +153,8 @@ def _holds(args: argparse.Namespace) -> int:
         say_json(_row(hold, numbers[hold.id]) for hold in holds)
         return DONE
     for hold in holds:
-        say(f"{hold.id}  {_told(hold.at)}  {counted(numbers[hold.id], 'session')}: {hold.what}")
-        say(f"    {hold.reason} (set by {hold.by})")
+        say(f"{bold(hold.id)}  {_told(hold.at)}  {counted(numbers[hold.id], 'session')}: {hold.what}")
+        say(dim(f"    {hold.reason} (set by {hold.by})"))
     say(counted(len(holds), "hold") if holds else "nothing is held")
     return DONE
 
@@ -183,8 +184,8 @@ def _trash(args: argparse.Namespace) -> int:
         say_json(rows)
         return DONE
     for item in items:
-        waits = "grace is over" if due[item.id] else f"stays {grace} from {_told(item.at)}"
-        say(f"{item.session}  {readable(trash_size([item]))}  {item.dialect}  {item.reason}; {waits}")
+        waits = open_to("freed by the next run") if due[item.id] else f"stays {grace} from {_told(item.at)} on"
+        say(f"{item.session}  {readable(trash_size([item]))}  {dim(item.dialect)}  {item.reason}; {waits}")
     total = readable(trash_size(items))
     say(
         f"{counted(len(items), 'item')}, {total}; back with: slowwave sessions restore ID"
@@ -209,7 +210,7 @@ def _audit(args: argparse.Namespace) -> int:
         number = line.n
         about = "  ".join(text for text in (line.session, line.dialect, line.rule, line.item) if text)
         size = f"  {line.size} bytes in {counted(line.files, 'file')}" if line.files else ""
-        say(f"{_told(line.at)}  {line.action:<8} {about}{size}")
+        say(f"{dim(_told(line.at))}  {bold(f'{line.action:<8}')} {about}{size}")
     say(counted(number, "line") if number else "nothing was written down yet")
     return DONE
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.memory_folders import chosen
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
-from slowwave.cli.output import bold, harmless, say, say_json, screen_width, warn, wrapped
+from slowwave.cli.memory_facts import chosen
+from slowwave.cli.output import bold, dim, harmless, say, say_json, screen_width, warn, wrapped
+from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.screen import ask_lines
 from slowwave.clock import SystemClock
 from slowwave.consolidation.inbox import Parked
@@ -24,6 +24,7 @@ from slowwave.retention.locks import beside_jobs
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
 _KEYS = {"a": "accept", "e": "edit", "r": "reject", "l": "later", "u": "undo", "q": "quit"}
 _MOST_STEPS = 20
+_HOW = "slowwave review show|accept|reject ID, or edit ID TEXT; each decision says how it is undone"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -39,10 +40,10 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     """Declare what can be done: the same for ``slowwave review`` and ``slowwave memory review``."""
     parser.add_argument(
         "what", nargs="?", default="", choices=("", *_WORDS), metavar="|".join(_WORDS),
-        help="what to do; at a terminal nothing means: go through all, one by one",
+        help="what to do; at a terminal, without it: go through everything one by one",
     )  # fmt: skip
     parser.add_argument("id", nargs="?", metavar="ID", help="id of what waits, or its beginning; undo: of a decision")
-    parser.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it shall say instead")
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it should say instead")
     parser.set_defaults(list_of_words="text")
     parser.add_argument("--all", action="store_true", help="also what only waits for more evidence")
     parser.add_argument("--force", action="store_true", help="undo: also files changed since; your version is kept")
@@ -122,11 +123,12 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
     for number, waits in enumerate(shown, 1):
         for line in ask_lines(waits.ask, names[waits.ask.project], screen_width(), number):
             say(line)
-        say(f"      {waits.ask.id}")
+        say(dim(f"      {waits.ask.id}"))
     if not every:
         say("Nothing waits for you.")
     elif shown:
-        say("slowwave review show|accept|reject ID, or edit ID TEXT; each decision says how it is undone")
+        for line in wrapped(_HOW, rest="  ", width=screen_width()):
+            say(line)
     if left := len(every) - len(shown):
         say(f"{left} more wait for evidence, not for you: slowwave review list --all")
     return PARKED if every else DONE
@@ -166,7 +168,7 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
     """Yield one thing with all that a person needs to decide about it."""
     ask = waits.ask
     about = " · ".join(filter(None, (name, ask.category, f"{ask.confidence:.0%}" if ask.confidence else "")))
-    yield f"{about}  {ask.id}"
+    yield f"{about}  {dim(ask.id)}"
     yield from map(bold, wrapped(ask.text, first="  ", rest="  ", width=width))
     yield from wrapped(f"why you are asked: {ask.why}", first="  ", rest="    ", width=width)
     if isinstance(waits.about, Parked):
@@ -190,7 +192,7 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
             yield from wrapped(f"the agent: {source.before}", first="    . ", rest="    . ", width=width)
         yield from wrapped(source.around or source.quote, first="    | ", rest="    | ", width=width)
         gone = "" if source.finding in ("ok", "moved") else f" ({source.finding})"
-        yield f"      {harmless(source.path)}{gone}"
+        yield dim(f"      {harmless(source.path)}{gone}")
 
 
 _SPEAKERS = {
@@ -253,7 +255,7 @@ class Sitting:
     def _decided(self, waits: Waits, place: int, verb: str) -> bool:
         text = ""
         if verb == "edit":
-            text = self._line("  it shall say: ", waits.ask.text).strip()
+            text = self._line("  new text: ", waits.ask.text).strip()
             if not text:
                 return False
         # as it is now: an answer before this one may have changed it

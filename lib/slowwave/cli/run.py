@@ -5,30 +5,34 @@ A server is used where ``PREFECT_API_URL`` or Prefect's active profile names one
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
-from slowwave.cli import run_backfill, run_erase, screen_backfill
-from slowwave.cli.options import (
+from slowwave.cli.output import say, say_json, warn
+from slowwave.cli.parser import (
     Options,
+    Parser,
     Place,
+    Undeclared,
     add_json_option,
     add_project_option,
     add_settings_options,
     positive,
     settings_of,
 )
-from slowwave.cli.output import say, say_json, warn
-from slowwave.cli.parser import Parser, Undeclared
 from slowwave.cli.progress import WISHES, shown_progress
-from slowwave.cli.screen import show
+from slowwave.cli.screen import show, show_backfill
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UsageError
 from slowwave.jobs import JOBS
+from slowwave.moments import moment
 from slowwave.report import UNCONFIRMED
 from slowwave.service.server import named_server
 
 if TYPE_CHECKING:
+    from slowwave.jobs.parameters import BackfillParameters
     from slowwave.settings import Settings
 
 _MOST_FAILURES = 5
@@ -66,10 +70,10 @@ _AS_SETTINGS = {
 
 def configure(parser: Parser) -> None:
     """Declare the options of ``slowwave run``; where help on one job is asked for, those of that job alone."""
-    asked = {"-h", "--help"} & set(parser.behind)
+    asked = not parser.behind or {"-h", "--help"} & set(parser.behind)
     job = next((word for word in parser.behind if word in JOBS), "") if asked else ""
     parser.usage = f"slowwave run {job or 'JOB'} [options]"
-    parser.is_laid_out = True
+    parser.is_laid_out = parser.needs_word = True
     if job:
         _explain(parser, job)
     elif asked:
@@ -87,9 +91,9 @@ def configure(parser: Parser) -> None:
 
     shown = argparse.SUPPRESS if asked else ", ".join(JOBS)
     parser.add_argument("job", choices=JOBS, metavar="JOB", help=shown)
-    run_erase.configure(options)
+    _configure_erase(options)
     _configure_some(options)
-    run_backfill.configure(options)
+    _configure_backfill(options)
     _configure_all(parser.add_argument_group("every job"))
 
 
@@ -105,10 +109,10 @@ def _configure_some(options: Options) -> None:
         type=positive,
         default=0,
         metavar="N",
-        help="so many may go although they are most (retain), or in paths (erase)",
+        help="let this many go although they are more than half (retain) or stand in paths (erase)",
     )
     options("compact", "nightly").add_argument(
-        "--focus", default="", metavar="TEXT", help="what narratives look at above all"
+        "--focus", default="", metavar="TEXT", help="what a model's summaries pay most attention to"
     )
 
 
@@ -116,7 +120,9 @@ def _configure_all(every: argparse._ArgumentGroup) -> None:  # pyright: ignore[r
     add_settings_options(every)
     add_project_option(every)
     every.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
-    every.add_argument("--force", action="store_true", help="pass the time, session and size gates (never the lock)")
+    every.add_argument(
+        "--force", action="store_true", help="ignore the gates of time, sessions and size (never the lock)"
+    )
     every.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
     way = every.add_mutually_exclusive_group()
     way.add_argument(
@@ -128,7 +134,10 @@ def _configure_all(every: argparse._ArgumentGroup) -> None:  # pyright: ignore[r
     every.add_argument("--sample", type=Path, metavar="DIR", help="run on the bundled sample week, kept in DIR")
     every.add_argument("--verbose", action="store_true", help="show the log of Prefect")
     every.add_argument(
-        "--progress", choices=WISHES, default="auto", help="how far it is: bars at a terminal, lines, json or none"
+        "--progress",
+        choices=WISHES,
+        default="auto",
+        help="how far it is: bars at a terminal, elsewhere lines once it takes long (auto); lines, json or none",
     )
     add_json_option(every)
 
@@ -164,7 +173,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         say_json([report])
     elif args.job == "backfill":
-        screen_backfill.show(report)
+        show_backfill(report)
     else:
         show(report, dry_run=args.dry_run, options=f" --store {args.sample}" if args.sample else "")
     if not args.json and (flow_run := report.get("flow_run")):
@@ -181,29 +190,29 @@ def run(args: argparse.Namespace) -> int:
 def _add_overrides(args: argparse.Namespace) -> None:
     for name, (key, jobs) in _AS_SETTINGS.items():
         if value := getattr(args, name):
-            if name == "confirm" and run_erase.has_subjects(args):
+            if name == "confirm" and _has_subjects(args):
                 continue  # it is told
             if args.job not in jobs:
-                raise UsageError(f"--{name} belongs to {jobs[0]}")
+                raise UsageError(f"--{name} is for {' and '.join(jobs)}, not for {args.job}")
             args.overrides = [*args.overrides, f"{key}={'true' if value is True else value}"]
 
 
 def _report(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
     if args.job == "backfill":
-        return run_backfill.backfill(args)
-    if run_erase.has_subjects(args):
-        return run_erase.erase(args, settings)
+        return _backfill(args)
+    if _has_subjects(args):
+        return _erase(args, settings)
     return _through_prefect(args) if args.prefect else _direct(args)
 
 
 def _check_together(args: argparse.Namespace, settings: "Settings") -> None:
     """Refuse options of one job with another, and let what cannot be taken back only show its plan."""
-    run_erase.check(args)
-    run_backfill.check(args)
+    _check_erase(args)
+    _check_backfill(args)
     if args.job in _PLANNED_FIRST:
         args.dry_run = args.dry_run or not (args.apply or settings.retention.enforce)
     elif args.apply:
-        raise UsageError(f"--apply belongs to {' and '.join(_PLANNED_FIRST)}")
+        raise UsageError(f"--apply is for {' and '.join(_PLANNED_FIRST)}, not for {args.job}")
 
 
 def _direct(args: argparse.Namespace) -> dict[str, Any]:
@@ -268,3 +277,193 @@ def _exit_code(report: dict[str, Any], *, require: bool, erases: bool, planned: 
     if require and any(not gate["passed"] for gate in report["gates"]):
         return REFUSED
     return DONE
+
+
+# one of them at most; the first two are about a range, the others about a run that is there
+_OF_BACKFILL = ("coverage", "resume", "pause", "rollback")
+_OPTIONS_OF_BACKFILL = (
+    *("since", "until", "projects", "dialect", "limit", "upgrade", "retry_failed"),
+    *("sessions_per_second", "mb_per_second", "runner", *_OF_BACKFILL),
+)
+
+
+def _configure_backfill(options: Options) -> None:
+    """Declare the options of the job; with ``--dry-run`` it shows sessions, bytes, tokens, money and time."""
+    more = options("backfill")
+    more.add_argument("--since", default="", metavar="DATE", help="sessions in which something happened then or later")
+    more.add_argument(
+        "--until",
+        default="",
+        metavar="DATE",
+        help="sessions in which nothing happened after it (a date is its whole day)",
+    )
+    more.add_argument("--projects", nargs="+", default=[], metavar="TEXT", help="several projects, as --project")
+    more.add_argument("--dialect", action="append", default=[], metavar="NAME", help="sessions of it (repeatable)")
+    more.add_argument(
+        "--limit", type=positive, default=0, metavar="N", help="at most this many sessions, the oldest first"
+    )
+    more.add_argument("--upgrade", action="store_true", help="only what an older version of the extractor has read")
+    more.add_argument("--retry-failed", action="store_true", help="only what could not be read before")
+    more.add_argument("--sessions-per-second", type=_rate, default=0.0, metavar="N", help="read no faster")
+    more.add_argument("--mb-per-second", type=_rate, default=0.0, metavar="N", help="read no faster")
+    more.add_argument(
+        "--runner", choices=("threads", "dask", "ray"), default="", help="who reads (setting: backfill.task_runner)"
+    )
+    more.add_argument("--coverage", action="store_true", help="what of the range was read by which version")
+    more.add_argument("--resume", default="", metavar="RUN", help="continue a backfill that was paused or killed")
+    more.add_argument("--pause", default="", metavar="RUN", help="pause a backfill; --resume continues it")
+    more.add_argument("--rollback", default="", metavar="RUN", help="take back every byte that a backfill has added")
+
+
+def _check_backfill(args: argparse.Namespace) -> None:
+    """Refuse what does not go together.
+
+    Raises:
+        UsageError: two actions at once, or an option of this job with another one.
+    """
+    given = [name for name in _OPTIONS_OF_BACKFILL if getattr(args, name)]
+    if args.job != "backfill":
+        if given:
+            raise UsageError(f"--{given[0].replace('_', '-')} is for backfill, not for {args.job}")
+        return
+    actions = [name for name in _OF_BACKFILL if getattr(args, name)]
+    if len(actions) > 1:
+        raise UsageError(f"backfill: --{' and --'.join(actions)} do not go together")
+    if args.dry_run and actions:
+        raise UsageError(f"backfill: --dry-run shows what a new run would do; leave --{actions[0]} out")
+    if args.person or args.topic or args.pattern or args.secrets:
+        raise UsageError("--secrets, --person, --topic and --pattern are for erase, not for backfill")
+
+
+def _backfill(args: argparse.Namespace) -> dict[str, Any]:
+    """Run the job and return its report: in this process, or through Prefect what takes long."""
+    parameters = _parameters_of_backfill(args)
+    given = _checked(parameters)  # before a server is started, which takes a while
+    if not args.prefect or given.action in ("pause", "coverage"):
+        from slowwave.jobs.backfill.run import run_backfill  # noqa: PLC0415 - --help stays fast
+
+        return run_backfill(given, os.environ).to_builtins()
+    from slowwave.service.server import run_through_prefect  # noqa: PLC0415 - imports Prefect
+
+    return run_through_prefect("backfill", parameters, verbose=args.verbose)
+
+
+def _checked(parameters: dict[str, Any]) -> "BackfillParameters":
+    """Return the parameters as the job takes them.
+
+    Raises:
+        UsageError: one is malformed, or they do not go together.
+    """
+    from pydantic import ValidationError  # noqa: PLC0415 - --help stays fast
+
+    from slowwave.jobs.parameters import BackfillParameters, require_together  # noqa: PLC0415 - as above
+
+    try:
+        given = BackfillParameters.model_validate(parameters)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"backfill: {first['loc'][0]}: {first['input']!r}: {first['msg']}") from error
+    require_together(given)
+    return given
+
+
+def _parameters_of_backfill(args: argparse.Namespace) -> dict[str, Any]:
+    action = next((name for name in _OF_BACKFILL if getattr(args, name)), "preview" if args.dry_run else "run")
+    now = SystemClock().now()
+    return {
+        "action": action,
+        "backfill": args.resume or args.pause or args.rollback,
+        "since": moment("--since", args.since, now).isoformat() if args.since else None,
+        "until": moment("--until", args.until, now, ends=True).isoformat() if args.until else None,
+        "projects": list(args.projects),
+        "dialects": list(args.dialect),
+        "sessions": list(args.session),
+        "limit": args.limit,
+        "upgrade": args.upgrade,
+        "retry_failed": args.retry_failed,
+        "runner": args.runner or "as set",
+        "sessions_per_second": args.sessions_per_second,
+        "mb_per_second": args.mb_per_second,
+        "store": [str(path.expanduser().absolute()) for path in args.store or ()],
+        "config": str(args.config.absolute()) if args.config else None,
+        "overrides": list(args.overrides),
+        "project": args.project,
+        "force": args.force,
+        "dry_run": args.dry_run,
+    }
+
+
+def _rate(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+_SUBJECTS = ("session", "person", "topic", "pattern")
+
+
+def _configure_erase(options: Options) -> None:
+    """Declare the options of the job."""
+    more = options("erase")
+    more.add_argument("--secrets", action="store_true", help="take out every secret that is found")
+    more.add_argument("--person", action="append", default=[], metavar="NAME", help="a name; repeat it for more")
+    more.add_argument("--topic", action="append", default=[], metavar="PHRASE", help="a phrase")
+    more.add_argument("--pattern", action="append", default=[], metavar="REGEX", help="what an expression fits")
+    options("erase", "backfill").add_argument(
+        "--session", action="append", default=[], metavar="ID", help="a whole session (repeatable)"
+    )
+
+
+def _has_subjects(args: argparse.Namespace) -> bool:
+    """Say whether anything but secrets is to be erased."""
+    return any(getattr(args, name) for name in _SUBJECTS)
+
+
+def _check_erase(args: argparse.Namespace) -> None:
+    """Refuse what does not go together.
+
+    Raises:
+        UsageError: nothing, or two kinds of things at once, is to be erased, or another job was named.
+    """
+    subjects = _has_subjects(args)
+    if args.job != "erase":
+        # a backfill takes sessions, too
+        if args.secrets or (subjects and args.job != "backfill"):
+            raise UsageError(f"--secrets, --session, --person, --topic and --pattern are for erase, not for {args.job}")
+    elif args.secrets == subjects:
+        raise UsageError("erase: say what: --secrets, or any of --session, --person, --topic and --pattern")
+
+
+def _erase(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
+    """Erase subjects in this process and return the report."""
+    from slowwave.jobs.erasure import erase_subjects  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415
+    from slowwave.retention.erase.subjects import Asked  # noqa: PLC0415
+    from slowwave.service.server import prefect_home  # noqa: PLC0415
+
+    clock = SystemClock()
+    run = Run(
+        id=new_run_id(clock),
+        settings=settings,
+        clock=clock,
+        environ=os.environ,
+        project=args.project,
+        force=args.force,
+        dry_run=args.dry_run,
+    )
+    asked = Asked(tuple(args.session), tuple(args.person), tuple(args.topic), tuple(args.pattern))
+    elsewhere = _elsewhere(os.environ)
+    return erase_subjects(asked, run, prefect_home(os.environ), elsewhere, args.confirm).to_builtins()
+
+
+def _elsewhere(environ: Mapping[str, str]) -> str:
+    """Return where a scheduler has its database when that is not below its own folder here: a variable, or ""."""
+    for name in ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL"):
+        if environ.get(name):
+            return f"${name}"
+    host = urlsplit(named_server(environ)).hostname
+    return "" if host in (None, "localhost", "127.0.0.1", "::1") else f"$PREFECT_API_URL ({host})"

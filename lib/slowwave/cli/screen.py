@@ -1,7 +1,7 @@
 """What a person reads after a run: what was learned, what needs them, what was done besides, then the numbers.
 
 What was learned is told by :mod:`slowwave.observability.lessons`, here as lines of a terminal: as wide as it is, and
-where it is none, with everything in it.
+where it is none, with everything in it. A backfill, retention and an erasure have their own parts.
 """
 
 from collections import Counter
@@ -11,14 +11,13 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.output import bold, say, screen_width, wrapped
-from slowwave.cli.screen_retain import MOST_ROWS as MOST_SESSIONS
-from slowwave.cli.screen_retain import erased, retained
+from slowwave.cli.output import bad, bold, open_to, say, screen_width, short_time, wrapped
 from slowwave.observability.lessons import Ask, Change, Learned, in_words, planned, short_names
-from slowwave.report import LEFT_OUT, Report
+from slowwave.report import LEFT_OUT, Report, readable
 from slowwave.report import counted as in_numbers
 
 MOST_ROWS = 8
+MOST_SESSIONS = 20
 MOST_PROJECTS = 10
 MOST_CHANGES = 5
 MOST_ASKS = 3
@@ -183,7 +182,7 @@ def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[
     if not needs:
         return
     yield ""
-    yield bold(f"Waiting for you: {len(needs)}, the most useful first")
+    yield open_to(f"Waiting for you: {len(needs)}, the most useful first")
     for number, ask in enumerate(needs[:MOST_ASKS], 1):
         yield from ask_lines(ask, names[ask.project], screen.width, number)
     more = f"  and {len(needs) - MOST_ASKS} more; " if len(needs) > MOST_ASKS else "  "
@@ -266,10 +265,10 @@ def _compactions(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[
 def _problems(report: dict[str, Any], screen: Screen) -> Iterator[str]:
     if report["failures"]:
         yield ""
-        yield bold(f"Failed: {len(report['failures'])}") + " (each on standard error, with its reason)"
+        yield bad(f"Failed: {len(report['failures'])}") + " (each on standard error, with its reason)"
     if report["parked"]:
         yield ""
-        yield bold(f"Dreams that wait for you: {len(report['parked'])}") + f" (slowwave review{screen.options})"
+        yield open_to(f"Dreams that wait for you: {len(report['parked'])}") + f" (slowwave review{screen.options})"
         yield from (f"  {dream}" for dream in report["parked"])
     if rows := report["warnings"]:
         yield ""
@@ -294,3 +293,169 @@ def _numbers(counts: dict[str, int], screen: Screen) -> Iterator[str]:
 def _more(rows: Sequence[Any], screen: Screen) -> Iterator[str]:
     if screen.width and len(rows) > MOST_ROWS:
         yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"
+
+
+# counters in the order in which things happen, with their words
+_NUMBERS_OF_BACKFILL = {
+    "in_range": "sessions are in the range",
+    "read": "of them were read before",
+    "passed_over": "hold no words of a person",
+    "refused": "were not ready before (too short, or in use)",
+    "given_up": "could not be read three times (--retry-failed)",
+    "unreadable": "cannot be opened",
+    **dict.fromkeys(("not_unread", "not_grown"), "have something new, which was not asked for"),
+    "not_older": "were read by an older version, which was not asked for",
+    "not_unasked": "were read by the miners and not by the model, which was not asked for",
+    "not_failed": "could not be read, which was not asked for",
+    "beyond_limit": "are beyond the limit",
+    "read_again": "were read by an older version, and are read again",
+    "taken_over": "were read by an older version, and are taken over as they are",
+    "extracted": "were read now",
+    "carried_over": "were taken over from an older version as they are",
+    "skipped_by_gate": "are not ready yet (too short, or in use)",
+    "unchanged": "had nothing new for the miners",
+    "moved": "have changed since they were planned, and wait for the next night",
+    "read_meanwhile": "were read by another run meanwhile",
+    "erased_sessions": "were erased meanwhile",
+    "failed": "could not be read",
+    "left": "are left",
+    "candidates": "facts were noted",
+    "about_erased": "facts were about something that was erased meanwhile, and are left out",
+    "model_answers": "answers of the model",
+    "rolled_back": "pieces were taken back",
+}
+
+
+def show_backfill(report: dict[str, Any]) -> None:
+    """Print the report."""
+    for line in lines_of_backfill(report):
+        say(line)
+
+
+def lines_of_backfill(report: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of the report of a backfill."""
+    yield f"backfill {report['run_id']}"
+    for item in report["items"][:MOST_SESSIONS]:
+        yield f"  {item['action']:<9}  {_project_of(item)}{item['reason']}"
+    if len(report["items"]) > MOST_SESSIONS:
+        yield f"  and {len(report['items']) - MOST_SESSIONS} more (--json shows all)"
+    counts = report["counts"]
+    yield from (f"  {counts[name]:>9,}  {words}" for name, words in _NUMBERS_OF_BACKFILL.items() if counts.get(name))
+    for title, rows in (("Failed", report["failures"]), ("Note", report["warnings"])):
+        for row in rows[:MOST_SESSIONS]:
+            yield f"{title}: {row}"
+        if len(rows) > MOST_SESSIONS:
+            yield f"and {len(rows) - MOST_SESSIONS} more (--json shows all)"
+
+
+def _project_of(item: dict[str, Any]) -> str:
+    return f"{item['project']}: " if item["project"] else ""
+
+
+_RETAINED = {
+    "remove": "Would be archived and moved into the trash",
+    "removed": "Archived and moved into the trash (slowwave sessions restore ID brings it back)",
+    "free": "Would be freed from the trash",
+    "freed": "Freed from the trash",
+    "refused": "Has to stay, although a rule would let it go",
+    "wait": "Goes in a later run",
+    "stay": "Stays",
+}
+# what has no rule of the policy: OpenClaw's index, Claude Code's own clean-up, tombstones
+_TIDIED = {
+    "tidied": "Entries of OpenClaw without a transcript, moved into the trash",
+    "rescue": "Would be archived, since their client deletes them soon",
+    "rescued": "Archived, since their client deletes them soon; they stay in their place",
+    "rescue room": "Room that their archive would take",
+    "gone": "Deleted by their client before they were archived",
+    "purge": "Hidden for good, and would be taken out of their files",
+    "purged": "Hidden for good, and taken out of their files",
+}
+
+
+def retained(items: Iterable[dict[str, Any]], most: int | None = MOST_SESSIONS) -> Iterator[str]:
+    """Yield what happened to sessions, grouped by it: so many of each group, or with ``None`` all of them."""
+    every = list(items)
+    yield from _tidied([item for item in every if item["action"] in _TIDIED], most)
+    every = [item for item in every if "rule" in item]
+    names = short_names(item["project"] for item in every)
+    for action, title in _RETAINED.items():
+        rows = [item for item in every if item["action"] == action]
+        if not rows:
+            continue
+        yield ""
+        yield bold(f"{title}: {len(rows)}, {readable(sum(item['bytes'] for item in rows))}")
+        for (reason, limit), alike in _by_reason(rows[:most]).items():
+            yield from wrapped(f"{reason}{f' ({limit})' if limit else ''}", first="  ", rest="  ", width=screen_width())
+            for item in alike:
+                yield from _session(item, names[item["project"]])
+        if most is not None and len(rows) > most:
+            yield f"  and {len(rows) - most} more (slowwave retain plan and --json show all)"
+
+
+def _by_reason(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Return sessions by why they go or stay, and by the limits that say so."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for item in rows:
+        found.setdefault((item["reason"], item["limit"]), []).append(item)
+    return found
+
+
+def _session(item: dict[str, Any], project: str) -> list[str]:
+    """Return a session with its age, and when it reaches the limit that speaks of it."""
+    age = f"{item['age_days']:g} days old" if item["at"] else ""
+    line = f"    {age:<14}  {item['target']}  {readable(item['bytes'])}  {project}"
+    due = f", old enough at {short_time(item['due'])}" if item["due"] else ""
+    last = f"last active {short_time(item['at'])}{due}" if item["at"] else ""
+    if screen_width() and len(f"{line}  {last}") > screen_width():
+        return [line, f"{'':<20}{last}"] if last else [line]
+    return [f"{line}  {last}".rstrip()]
+
+
+def _tidied(items: list[dict[str, Any]], most: int | None) -> Iterator[str]:
+    for action, title in _TIDIED.items():
+        rows = [item for item in items if item["action"] == action]
+        if rows:
+            yield ""
+            yield bold(f"{title}: {len(rows)}")
+            yield from (f"  {item['target']}  {item['reason']}" for item in rows[:most])
+        if most is not None and len(rows) > most:
+            yield f"  and {len(rows) - most} more (--json shows all)"
+
+
+# of an erasure: what was done, what would be done, what is told in any case
+_ERASED = {
+    "erased": "Erased as a whole",
+    "replaced": "Taken out",
+    "forget": "Memories that went",
+    "removed": "Removed, to be rebuilt",
+}
+_TO_ERASE = {
+    "goes": "Would be erased as a whole",
+    "found": "Found, and would be taken out",
+    "forget": "Memories that would go",
+}
+_WHOLE = ("goes", "erased")
+_ALWAYS = {
+    "refused": "Left alone, and still there",
+    "not searched": "Not searched",
+    "certificate": "Certificate",
+}
+
+
+def erased(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:
+    """Yield what happened to each place, grouped by it."""
+    every = list(items)
+    for action, title in ((_TO_ERASE if dry_run else _ERASED) | _ALWAYS).items():
+        rows = [item for item in every if item["action"] == action]
+        if not rows:
+            continue
+        yield ""
+        yield bold(f"{title}: {len(rows)}")
+        # nobody may lose a session of which they did not see the name
+        most = len(rows) if action in _WHOLE else MOST_SESSIONS
+        for item in rows[:most]:
+            yield f"  {item['target']}"
+            yield f"    {item['reason']}"
+        if len(rows) > most:
+            yield f"  and {len(rows) - MOST_SESSIONS} more (--json shows all)"

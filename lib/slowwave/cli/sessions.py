@@ -6,36 +6,41 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, positive
-from slowwave.cli.parser import Parser, Undeclared, declared
+from slowwave.cli.parser import (
+    Parser,
+    Undeclared,
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    declared,
+    positive,
+)
 from slowwave.cli.quick import import_msgspec
 
 _Command = Callable[[str, str], argparse.ArgumentParser]
+# action -> (module, function); only the module of the chosen action is imported
 _MODULES = {
-    "list": "sessions_read",
-    "show": "sessions_show",
-    "context": "sessions_context",
-    "text": "sessions_text",
-    "search": "sessions_search",
-    "diff": "sessions_diff",
-    "resume": "sessions_resume",
-    "export": "sessions_export",
-    **dict.fromkeys(("append", "new", "tombstone", "compact", "branch", "label", "name", "fork"), "sessions_write"),
-    **dict.fromkeys(("prune", "uncompact"), "sessions_compact"),
-    **dict.fromkeys(("rm", "restore"), "sessions_trash"),
+    "list": ("sessions_find", "list_all"),
+    "search": ("sessions_find", "find"),
+    "text": ("sessions_find", "text"),
+    "show": ("sessions_show", "show"),
+    "diff": ("sessions_show", "diff"),
+    **{name: ("sessions_context", name) for name in ("context", "resume", "export")},
+    **{name: ("sessions_write", name) for name in ("append", "new", "tombstone", "branch", "label", "name", "fork")},
+    **{name: ("sessions_write", name) for name in ("compact", "prune", "uncompact", "rm", "restore")},
 }
 # a search keeps what was said in its index, an export in its file
-_WRITING = ("sessions_write", "sessions_compact", "sessions_trash", "sessions_search", "sessions_export")
+_READING = ("list", "show", "context", "text", "diff", "resume")
 # as dialects.registry.NAMES has them, which --help need not import (a test compares them)
 DIALECTS = ("claude", "cersei", "cersei-bare", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid")
 KINDS = ("main", "subagent", "fork")
-_HERE = "without ID: the most recent one that works in the current folder"
+_HERE = "without ID: the most recent one of the current folder"
 _ID = "a session id, its unique beginning, or the path of one of its files"
 
 
 def configure(parser: Parser) -> None:
     """Declare the subcommands; none of their code is imported before one is chosen."""
-    commands = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    commands = parser.add_actions()
     wanted = declared(_MODULES, parser.behind)
 
     def command(name: str, summary: str) -> argparse.ArgumentParser:
@@ -55,27 +60,26 @@ def configure(parser: Parser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the chosen subcommand and return its exit code."""
     import_msgspec()
-    # --help stays fast: only the module of the chosen action is imported
-    name = _MODULES[args.action]
-    module = importlib.import_module(f"slowwave.cli.{name}")
-    if name not in _WRITING:
-        return int(module.ACTIONS[args.action](args))
+    module, name = _MODULES[args.action]
+    function = getattr(importlib.import_module(f"slowwave.cli.{module}"), name)
+    if args.action in _READING:
+        return int(function(args))
     from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - only what writes
 
     with beside_jobs(os.environ):
-        return int(module.ACTIONS[args.action](args))
+        return int(function(args))
 
 
 def _reading(command: _Command) -> None:
     listing = command("list", "every session, newest first (--json: one object a line)")
     _filters(listing)
     listing.add_argument("--text", default="", metavar="TEXT", help="only where title or first prompt contain this")
-    listing.add_argument("--limit", type=positive, metavar="N", help="at most so many, the newest")
+    listing.add_argument("--limit", type=positive, metavar="N", help="at most this many, the newest")
     listing.add_argument("--all", action="store_true", help="show sub-agents too (--json always does)")
     search = command("search", "the sessions that fit some words best; sub-agents only with --all")
     search.add_argument("query", nargs="+", metavar="QUERY", help='words; "two words" in quotes, or the beginning*')
     _filters(search)
-    search.add_argument("--limit", type=positive, default=10, metavar="N", help="at most so many (10)")
+    search.add_argument("--limit", type=positive, default=10, metavar="N", help="at most this many (10)")
     search.add_argument("--all", action="store_true", help="also what sub-agents said")
     show = command("show", "the messages of one session; without ID of the most recent one")
     show.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
@@ -93,8 +97,8 @@ def _reading(command: _Command) -> None:
     show.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
     context = command(
         "context",
-        "what the client would send if the session were resumed now; of a compacted session only the end is read,"
-        " and its damage told, where that is surely enough",
+        "what the client would send if the session were resumed now; of a compacted session only the end is read"
+        " and checked, where that is enough",
     )
     context.add_argument("id", nargs="?", default="", metavar="FILE|ID", help=f"{_ID}; without it the most recent one")
     context.add_argument("--here", action="store_true", help=_HERE)
@@ -102,12 +106,10 @@ def _reading(command: _Command) -> None:
         "--session", default="", metavar="ID", help="the session to take from a file that holds several"
     )
     context.add_argument("--mode", choices=("seed", "code"), default="seed", help="Cersei: how summaries are read")
-    resume = command("resume", "the command with which its own client goes on with a session (the most recent one)")
+    resume = command("resume", "the command that resumes a session in its own client (by default the most recent one)")
     resume.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
     resume.add_argument("--here", action="store_true", help=_HERE)
-    diff = command(
-        "diff", "in what a session differs from the copy of it in the trash or the archive, or from another session"
-    )
+    diff = command("diff", "how a session differs from its copy in the trash or the archive, or from another session")
     diff.add_argument("id", metavar="ID", help=_ID)
     diff.add_argument("other", nargs="?", default="", metavar="OTHER", help="the other session; without it the copy")
     text = command("text", "the words of every message of many sessions, without tools and thinking, for other tools")
@@ -128,14 +130,14 @@ def _writing(command: _Command) -> None:
     append = command(
         "append",
         "add a message at the end, in the form of the session's own client; prints its id. A session that a running"
-        " client has open, or that is rows of a database, is refused",
+        " client has open, or that lives in a database, is refused",
     )
     append.add_argument(
         "id", metavar="ID", help="a whole session id, or the path of one of its files; a new id begins a new session"
     )
     append.add_argument("--role", choices=("user", "assistant", "tool"), required=True, help="who says it")
     append.add_argument("text", metavar="TEXT", help="the message; - reads it from standard input")
-    append.add_argument("--answer", metavar="TEXT", help="what the assistant says to it, added behind it")
+    append.add_argument("--answer", metavar="TEXT", help="the assistant's answer, added after it")
     append.add_argument(
         "--parent",
         metavar="MESSAGE",
@@ -180,7 +182,7 @@ def _writing(command: _Command) -> None:
         "--dry-run", action="store_true", help="without --summary: show plan and summary, write nothing"
     )
     compact.add_argument(
-        "--focus", default="", metavar="TEXT", help="without --summary: what a model's narrative looks at above all"
+        "--focus", default="", metavar="TEXT", help="without --summary: what a model's summary pays most attention to"
     )
     prune = command(
         "prune",
@@ -190,7 +192,7 @@ def _writing(command: _Command) -> None:
     prune.add_argument("id", metavar="ID", help=_ID)
     prune.add_argument("--dry-run", action="store_true", help="show what would be cleared, write nothing")
     uncompact = command(
-        "uncompact", "take back slowwave's last compaction or pruning, while nothing was appended behind it"
+        "uncompact", "take back slowwave's last compaction or pruning, as long as nothing was appended after it"
     )
     uncompact.add_argument("id", metavar="ID", help=_ID)
     branch = command("branch", "go on from an older message, and keep what came after it as a branch (pi)")
@@ -198,7 +200,9 @@ def _writing(command: _Command) -> None:
     branch.add_argument("--from", required=True, dest="from_message", metavar="MESSAGE", help="the older message")
     branch.add_argument("--summary", metavar="TEXT", help="what is left behind; - reads it from standard input")
     branch.add_argument(
-        "--summarise", action="store_true", help="tell what is left behind, by the model where one is set, else without"
+        "--summarise",
+        action="store_true",
+        help="summarise what is left behind, by the model if one is set, else without it",
     )
     label = command("label", "give a message a label, or take it away with an empty one (pi)")
     label.add_argument("id", metavar="ID", help=_ID)
@@ -217,9 +221,11 @@ def _writing(command: _Command) -> None:
 def _exporting(command: _Command) -> None:
     export = command("export", "write a session of opencode as a file for `opencode import`, with more at its end")
     export.add_argument("id", metavar="ID", help=_ID)
-    export.add_argument("--into", type=Path, required=True, metavar="FILE", help="the file, which is replaced")
+    export.add_argument(
+        "--into", type=Path, required=True, metavar="FILE", help="the file to write; one that is there is replaced"
+    )
     export.add_argument("--say", default="", metavar="TEXT", help="what the person says next")
-    export.add_argument("--answer", default="", metavar="TEXT", help="what the assistant says to it")
+    export.add_argument("--answer", default="", metavar="TEXT", help="the assistant's answer to it")
 
 
 def _removing(command: _Command) -> None:
@@ -231,6 +237,6 @@ def _removing(command: _Command) -> None:
     restore.add_argument("--all", action="store_true", help="everything in the trash")
     restore.add_argument(
         "--as", dest="new_id", default="", metavar="NEW-ID",
-        help="beside what its client has made anew in its place: the transcript alone, as a session of this id; the"
-        " copy stays where it is (not codex)",
+        help="restore the transcript alone, as a session of this id, beside what its client has since made in its"
+        " place; the copy stays where it is (not codex)",
     )  # fmt: skip

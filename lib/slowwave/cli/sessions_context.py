@@ -1,23 +1,25 @@
-"""``slowwave sessions context``: what the client would send if a session were resumed now.
+"""``slowwave sessions context|resume|export``: what a client would send, and how it goes on with a session.
 
-Only the end of a compacted session is read where that is surely enough, in time and memory that do not depend on the
-size of the file; so this module is apart from the other readers and imports what this one command needs. The damage
-that it tells is that of the part which was read.
+Of a compacted session only the end is read where that is surely enough, in time and memory that do not depend on the
+size of the file; so this module imports what that needs and nothing else. The damage that it tells is that of the part
+which was read.
 """
 
 import argparse
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from slowwave.cli.output import bold, say, say_json, tell_damage, warn
-from slowwave.cli.sessions_target import Target, opened, readable_session
-from slowwave.errors import DONE, NotFoundError
+from slowwave.cli.sessions_target import Target, chosen_session, opened, readable_session
+from slowwave.errors import DONE, NotFoundError, UsageError
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles, Transcript
 from slowwave.formats.registry import Dialect, Notes, read_for_context
 from slowwave.stores.catalogue import FileNotes, context_notes
+from slowwave.stores.model import StoreProblem
+from slowwave.stores.roots import read_head
 
 
 def context(args: argparse.Namespace) -> int:
@@ -65,4 +67,72 @@ def _print_messages(messages: Iterable[dict[str, object]]) -> None:
                 say(str(value) if name == "text" else f"  {name}: {value}")
 
 
-ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"context": context}
+# ID and PATH stand for the session's; each was taken from the client's own help, Cersei's from its document
+_COMMANDS: Mapping[str, tuple[str, ...]] = {
+    "claude": ("claude", "--resume", "ID"),
+    "codex": ("codex", "resume", "ID"),
+    "pi": ("pi", "--session", "PATH"),
+    "opencode": ("opencode", "--session", "ID"),
+    "cersei": ("abstract", "--resume", "ID"),
+}
+
+
+def resume(args: argparse.Namespace) -> int:
+    """Print the command that goes on with a session, in its working folder.
+
+    Raises:
+        UsageError: its client has none.
+    """
+    import shlex  # noqa: PLC0415 - only what prints a command
+
+    found = chosen_session(args, args.id)
+    dialect, files = opened(found)
+    if dialect.name not in _COMMANDS:
+        raise UsageError(f"{found.id}: {dialect.name} has no command that resumes a session")
+    head = read_head(found)
+    cwd = "" if isinstance(head, StoreProblem) else head.cwd
+    own = {"ID": found.id, "PATH": os.fspath(files.paths[0])}
+    command = [own.get(word, word) for word in _COMMANDS[dialect.name]]
+    if args.json:
+        say_json([{"session": found.id, "dialect": dialect.name, "cwd": cwd, "command": command}])
+    else:
+        say((f"cd {shlex.quote(cwd)} && " if cwd else "") + shlex.join(command))
+    return DONE
+
+
+def export(args: argparse.Namespace) -> int:
+    """Write the file, and tell the command that adds it.
+
+    Raises:
+        UsageError: the session is none of an opencode database; other clients' are written to directly.
+    """
+    import json  # noqa: PLC0415 - a context needs none of these
+    import shlex  # noqa: PLC0415 - as above
+
+    from slowwave.clock import SystemClock  # noqa: PLC0415 - as above
+    from slowwave.files import atomic_write  # noqa: PLC0415 - as above
+    from slowwave.stores.writing.opencode import Said, exported  # noqa: PLC0415 - as above
+
+    found = chosen_session(args, args.id)
+    if found.dialect != "opencode" or not found.in_database:
+        raise UsageError(
+            f"{found.id}: is not in opencode's database; `slowwave sessions append` adds to other sessions"
+        )
+    more = [Said("user", args.say)] if args.say else []
+    more += [Said("assistant", args.answer)] if args.answer else []
+    if args.answer and not args.say:
+        raise UsageError("--answer answers what --say says: give both")
+    made = exported(Path(found.path), found.id, more, SystemClock())
+    target: Path = args.into.expanduser().absolute()
+    atomic_write(target, json.dumps(made, indent=2, ensure_ascii=False).encode("utf-8", "replace"))
+    head = read_head(found)
+    # its import gives the session the folder that it runs in
+    cwd = "" if isinstance(head, StoreProblem) else head.cwd
+    command = (f"cd {shlex.quote(cwd)} && " if cwd else "") + shlex.join(["opencode", "import", os.fspath(target)])
+    if args.json:
+        say_json(
+            [{"session": found.id, "path": os.fspath(target), "messages": len(made["messages"]), "command": command}]
+        )
+    else:
+        say(command)
+    return DONE

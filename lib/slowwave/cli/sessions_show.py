@@ -1,15 +1,14 @@
-"""``slowwave sessions show``: the messages of one session, or its branches as a tree."""
+"""``slowwave sessions show|diff``: the messages of a session, its branches as a tree, and how two differ."""
 
 import argparse
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from slowwave.cli.options import settings_of
 from slowwave.cli.output import bold, counted, harmless, say, say_json, tell_damage, warn
+from slowwave.cli.parser import settings_of
 from slowwave.cli.sessions_target import Target, opened, readable_session
-from slowwave.cli.tree import tree_lines
 from slowwave.errors import DONE
 from slowwave.formats.messages import normal_form, state_of
 from slowwave.formats.model import Message, Problem, Transcript
@@ -19,6 +18,13 @@ if TYPE_CHECKING:
     from slowwave.settings import Settings
     from slowwave.stores.search.kin import Agent
     from slowwave.stores.summary import SessionRow
+import re
+import unicodedata
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+from slowwave.errors import NotFoundError
+from slowwave.formats.messages import State, children_of, parents_of
 
 _WIDTH = 100
 
@@ -26,11 +32,11 @@ _WIDTH = 100
 def show(args: argparse.Namespace) -> int:
     """Print the messages of one session, what is read in them, or what is known of its compactions."""
     if args.compactions:
-        from slowwave.cli.sessions_compactions import compactions  # noqa: PLC0415 - only here
+        from slowwave.cli.sessions_explain import compactions  # noqa: PLC0415 - only here
 
         return compactions(args)
     if args.reading:
-        from slowwave.cli.sessions_reading import reading  # noqa: PLC0415 - only here
+        from slowwave.cli.sessions_explain import reading  # noqa: PLC0415 - only here
 
         return reading(args)
     with readable_session(args, args.id, around=args.tree) as target:
@@ -202,4 +208,164 @@ def _message_form(message: Message, transcript: Transcript) -> dict[str, Any]:
     }
 
 
-ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {"show": show}
+TREE_WIDTH = 100
+# Deeper nesting is drawn at this depth; the words would have no room left.
+_MOST_DEPTH = 16
+_GLYPHS: dict[State, str] = {"active": "●", "abandoned": "○", "sub-agent": "◇"}
+_COMPACTION = "◆"
+# what is drawn with takes one column a character, as ASCII does
+_NARROW = re.compile("[ -~●○◇◆⑂│├─]*")
+_RESULT_CHARS = 200
+# enough to tell messages apart; --json has whole ids
+_ID_CHARS = 16
+
+
+def tree_lines(
+    transcript: Transcript, marks: Mapping[str, Sequence[str]], notes: Mapping[int, Sequence[str]]
+) -> Iterator[str]:
+    """Yield the lines of a tree, none wider than 100 columns.
+
+    Args:
+        transcript: the session.
+        marks: by id of a message, what is told on its line: labels.
+        notes: by number of a message, what branches off there and lies elsewhere: forks, sub-agents' sessions.
+    """
+    messages = transcript.messages
+    roots, below = children_of(parents_of(messages))
+    waiting: list[tuple[int, int, bool]] = [(root, 0, False) for root in reversed(roots)]
+    while waiting:
+        index, depth, is_branch = waiting.pop()
+        message = messages[index]
+        yield _cut(_stem(depth, begins=is_branch) + _line_of_tree(message, state_of(message, transcript), marks))
+        for note in notes.get(index, ()):
+            yield _cut(_stem(depth + 1, begins=True) + note)
+        under = below[index]
+        if not under:
+            continue
+        goes_on = _continuation(under, message, messages)
+        waiting.append((goes_on, depth, False))
+        waiting += [(i, depth + 1, True) for i in reversed(under) if i != goes_on]
+
+
+def _continuation(under: Sequence[int], above: Message, messages: Sequence[Message]) -> int:
+    """Return which of the messages under one carries on its branch: the last that is of the same kind."""
+    same = [i for i in under if (messages[i].active, messages[i].sidechain) == (above.active, above.sidechain)]
+    return (same or under)[-1]
+
+
+def _stem(depth: int, *, begins: bool) -> str:
+    shown = min(depth, _MOST_DEPTH)
+    return "│ " * (shown - 1) + ("├─" if begins else "│ ") if shown else ""
+
+
+def _line_of_tree(message: Message, state: State, marks: Mapping[str, Sequence[str]]) -> str:
+    at = message.timestamp
+    is_summary = message.origin == "summary"
+    words = [
+        _COMPACTION if is_summary and state == "active" else _GLYPHS[state],
+        message.role,
+        at.strftime("%Y-%m-%d %H:%M") if at else "",
+        "" if state == "active" else state,
+        "compaction" if is_summary else "",
+        *(marks.get(message.id, ()) if message.id else ()),
+        (message.id or "")[:_ID_CHARS],
+    ]
+    return " ".join(word for word in words if word) + f"  {_beginning(message)}"
+
+
+def _beginning(message: Message) -> str:
+    """Return the beginning of what a message says, or else what it calls or answers, on one line."""
+    text = " ".join(message.text[: 4 * TREE_WIDTH].split())
+    if text:
+        return text
+    if message.calls:
+        return "-> " + ", ".join(call.name for call in message.calls)
+    results = " ".join(" ".join(r.text[:_RESULT_CHARS].split()) for r in message.results[:1])
+    return f"<- {results}" if message.results else ""
+
+
+def _cut(line: str) -> str:
+    """Return a line that takes 100 columns at most and holds nothing that a terminal would obey."""
+    clean = line if line.isprintable() else "".join(c if c.isprintable() else " " for c in line)
+    if _NARROW.fullmatch(clean, 0, TREE_WIDTH + 1):
+        return clean.rstrip() if len(clean) <= TREE_WIDTH else clean[: TREE_WIDTH - 3] + "..."
+    columns = 0
+    for at, char in enumerate(clean):
+        columns += _columns(char)
+        if columns > TREE_WIDTH:
+            return _shortened(clean[:at])
+    return clean.rstrip()
+
+
+def _shortened(text: str) -> str:
+    """Make room for the three dots that say that something is missing."""
+    freed = 0
+    while text and freed < len("..."):
+        freed += _columns(text[-1])
+        text = text[:-1]
+    return text + "..."
+
+
+def _columns(char: str) -> int:
+    if char.isascii():
+        return 1
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def diff(args: argparse.Namespace) -> int:
+    """Print the messages in which two sessions differ, with some around them."""
+    import difflib  # noqa: PLC0415 - only here
+
+    other = readable_session(args, args.other) if args.other else _put_by(args.id)
+    with readable_session(args, args.id) as one, other as two:
+        old, new = _lines_said(two), _lines_said(one)
+        names = [f"{target.path} ({target.found.id})" for target in (two, one)]
+    found = list(difflib.unified_diff(old, new, names[0], names[1], lineterm=""))
+    if args.json:
+        changed = found[2:]
+        counts = {"added": sum(line[0] == "+" for line in changed), "removed": sum(line[0] == "-" for line in changed)}
+        say_json([{"from": names[0], "to": names[1], **counts, "lines": found}])
+    elif found:
+        for line in found:
+            say(harmless(line))
+    else:
+        say("both say the same")
+    return DONE
+
+
+@contextmanager
+def _put_by(name: str) -> Generator[Target]:
+    """Yield the copy of a session in the trash or the archive.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    from slowwave.cli.sessions_write import copy_of  # noqa: PLC0415 - what is shown needs no trash
+    from slowwave.stores.archive.sessions import laid_out_copy  # noqa: PLC0415 - as above
+
+    found = copy_of(name)
+    if found is None:
+        raise NotFoundError(f"neither trash nor archive has a copy of {name!r}; name the other session, too")
+    with laid_out_copy(found, os.environ) as (session, base):
+        yield Target(session, base, str(session.path).removeprefix(base))
+
+
+def _lines_said(target: Target) -> list[str]:
+    """Return what is said in a session, line by line, with every call and every result."""
+    dialect, files = opened(target.found)
+    transcript = dialect.read(files)
+    lines: list[str] = []
+    for form in normal_form(m for m in transcript.messages if state_of(m, transcript) == "active"):
+        lines += [f"{form['role']}: {text}" for text in str(form.get("text", "")).splitlines()]
+        for kind in ("calls", "results"):
+            lines += [f"{form['role']}: {text}" for text in _parts(form.get(kind))]
+    return lines
+
+
+def _parts(parts: object) -> Iterator[str]:
+    import json  # noqa: PLC0415 - only here
+
+    for part in cast("list[object]", parts or []):
+        yield json.dumps(part, ensure_ascii=False, sort_keys=True, default=str)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
-from slowwave.cli.options import settings_of
+from slowwave.cli.parser import settings_of
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UnreadableError
 from slowwave.formats.model import Problem, SessionFiles
 from slowwave.formats.registry import EXPECTED, Dialect, by_name

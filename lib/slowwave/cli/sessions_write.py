@@ -1,23 +1,37 @@
-"""``slowwave sessions append``, ``tombstone``, ``compact``, ``branch``, ``label``, ``name`` and ``fork``."""
+"""``slowwave sessions``: what changes a session, appends to it, removes it or brings it back."""
 
 import argparse
+import dataclasses
 import os
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from slowwave.cli.options import settings_of
-from slowwave.cli.output import say, say_json, warn
+import msgspec
+
+from slowwave.cli.output import counted, say, say_json, short_time, warn
+from slowwave.cli.parser import settings_of
 from slowwave.cli.sessions_target import chosen_session, opened, path_of, refuse_archived
 from slowwave.clock import SystemClock
-from slowwave.errors import DONE, NotFoundError, UsageError
+from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
 from slowwave.places import archive_folder, home_folder
+from slowwave.stores.model import StoredSession
+from slowwave.stores.removal import plan_removal
 from slowwave.stores.roots import found_sessions, meant_session
+from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, trash_folder, trash_items
 from slowwave.stores.walk import FoundSession
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target, checked, unknown
 from slowwave.stores.writing.registry import Opened, Writers, folder_for, held
+
+if TYPE_CHECKING:
+    from slowwave.compaction.job.book import Appended
+    from slowwave.compaction.job.run import Compacting
+    from slowwave.settings import Settings
+    from slowwave.stores.archive.pack import PackedFile
+    from slowwave.stores.archive.shelf import Shelved
+
 
 _BYTES_PER_TOKEN = 4
 
@@ -136,9 +150,7 @@ def compact(args: argparse.Namespace) -> int:
     if args.summary is None:
         if args.keep_from is not None:
             raise UsageError("--keep-from goes with --summary; else compaction.keep_recent_tokens says what stays")
-        from slowwave.cli.sessions_compact import compact as compact_planned  # noqa: PLC0415 - only here
-
-        return compact_planned(args)
+        return _compact_planned(args)
     if args.dry_run:
         raise UsageError("--dry-run shows the plan of a compaction without --summary")
     if args.focus:
@@ -154,13 +166,12 @@ def compact(args: argparse.Namespace) -> int:
 
 def _noted_summary(args: argparse.Namespace, found: FoundSession, compaction: Compaction) -> str:
     """Append a summary that a person wrote, noted so that it can be taken back."""
-    from slowwave.cli.sessions_compact import stored_session  # noqa: PLC0415 - of few commands
     from slowwave.compaction.job.book import folder_of  # noqa: PLC0415 - as above
     from slowwave.compaction.job.story import noted_by_hand  # noqa: PLC0415 - as above
 
     session = stored_session(found)
     with noted_by_hand(session, folder_of(os.environ), compaction) as note:
-        means = replace(writers_for(args).means, announce=note.announce)
+        means = dataclasses.replace(writers_for(args).means, announce=note.announce)
         with held(Writers(means).known(found)) as (writer, target):
             note.message = writer.compaction(target, compaction)
     return note.message
@@ -185,8 +196,6 @@ def branch(args: argparse.Namespace) -> int:
     checked(summary)
     found = chosen_session(args, args.id)
     if args.summarise:
-        from slowwave.cli.sessions_compact import summary_of_branch  # noqa: PLC0415 - of few commands
-
         summary = summary_of_branch(args, found)
     with held(writers_for(args).known(found)) as (writer, session):
         made = writer.branch(session, args.from_message, summary)
@@ -246,13 +255,267 @@ def writers_for(args: argparse.Namespace) -> Writers:
     return Writers(means)
 
 
-ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
-    "append": append,
-    "new": new,
-    "tombstone": tombstone,
-    "compact": compact,
-    "branch": branch,
-    "label": label,
-    "name": name,
-    "fork": fork,
-}
+def _compact_planned(args: argparse.Namespace) -> int:
+    """Append a compaction that is planned and summarised here, whether the session is large or not; memories first."""
+    from slowwave.compaction.job.story import compact_one  # noqa: PLC0415 - of few commands
+
+    session = stored_session(chosen_session(args, args.id))
+    run = _compacting(args, session)
+    draft, done = compact_one(session, run)
+    told = {"plan": draft.reason, "summary": draft.summary.text, "notes": list(draft.summary.notes)}
+    if args.json:
+        say_json([_fields(session, done) | told | {"warnings": run.report.warnings}])
+    else:
+        say(draft.reason)
+        say(f"compacted: {done.id}" if done else draft.summary.text)
+        _tell(run, draft.summary.notes)
+    return DONE
+
+
+def prune(args: argparse.Namespace) -> int:
+    """Clear old outputs of tools by an overlay; every word stays."""
+    from slowwave.compaction.job.story import prune_one  # noqa: PLC0415 - of few commands
+
+    session = stored_session(chosen_session(args, args.id))
+    run = _compacting(args, session)
+    clearing, done = prune_one(session, run)
+    if args.json:
+        calls = {"plan": clearing.reason, "calls": sorted(clearing.calls), "tokens_freed": clearing.freed}
+        say_json([_fields(session, done) | calls | {"warnings": run.report.warnings}])
+    else:
+        say(clearing.reason)
+        if done:
+            say(f"pruned: {done.id} (slowwave sessions uncompact {session.id} takes it back)")
+        _tell(run)
+    return DONE
+
+
+def summary_of_branch(args: argparse.Namespace, found: FoundSession) -> str:
+    """Return what is left behind when a session goes on from an older message."""
+    from slowwave.compaction.job.draft import branch_summary  # noqa: PLC0415 - of one command
+
+    session = stored_session(found)
+    return branch_summary(session, args.from_message, _compacting(args, session))
+
+
+def _compacting(args: argparse.Namespace, session: StoredSession) -> "Compacting":
+    from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415 - as above
+    from slowwave.jobs.steps import by_hand  # noqa: PLC0415 - uncompact needs no projects
+
+    settings, clock = settings_of(args), SystemClock()
+    if focus := getattr(args, "focus", ""):
+        settings = focused(settings, focus)
+    return by_hand(
+        session,
+        Run(new_run_id(clock), settings, clock, os.environ, force=True, dry_run=getattr(args, "dry_run", False)),
+    )
+
+
+def focused(settings: "Settings", focus: str) -> "Settings":
+    """Return settings in which a model's narrative looks at something above all.
+
+    Raises:
+        UsageError: no model tells one.
+    """
+    if not settings.model.is_set or settings.compaction.model == "off":
+        raise UsageError(
+            "--focus is for a model's summary, and no model is set (model.base_url and model.name, or model.command)"
+        )
+    return msgspec.structs.replace(settings, compaction=msgspec.structs.replace(settings.compaction, focus=focus))
+
+
+def _fields(session: StoredSession, done: "Appended | None") -> dict[str, object]:
+    fields: dict[str, object] = {
+        "session": session.id,
+        "uuid": done.message if done else "",
+        "path": os.fspath(session.files.paths[0]),
+    }
+    return fields | ({"compaction": done.id} if done else {})
+
+
+def _tell(run: "Compacting", notes: Sequence[str] = ()) -> None:
+    for line in notes:
+        say(line)
+    for line in run.report.warnings:
+        warn(line)
+
+
+def uncompact(args: argparse.Namespace) -> int:
+    """Take the last compaction of slowwave's back."""
+    from slowwave.compaction.job.book import folder_of  # noqa: PLC0415 - of few commands
+    from slowwave.compaction.job.recovery import undo  # noqa: PLC0415 - as above
+
+    session = stored_session(chosen_session(args, args.id))
+    done = undo(session, folder_of(os.environ), home_folder(os.environ))
+    size = done.after - (done.before or 0)
+    if args.json:
+        say_json([{"session": session.id, "compaction": done.id, "path": done.path, "bytes": size}])
+    else:
+        say(f"taken back: {done.id}, {size:,} bytes of {done.path}")
+    return DONE
+
+
+def stored_session(found: FoundSession) -> StoredSession:
+    """Return a session as jobs know it.
+
+    Raises:
+        UnreadableError: it cannot be read, or no dialect recognises it.
+    """
+    dialect, files = opened(found)
+    kind = "subagent" if found.side else "main"
+    return StoredSession(
+        dialect.name, files, kind, Path(found.folder), found.size, found.mtime_ns, found.source, found.in_database
+    )
+
+
+def rm(args: argparse.Namespace) -> int:
+    """Move sessions into the trash; all of them are looked up, and must not be held, before the first one moves."""
+    from slowwave.retention.manual import refuse_held, remove_by_hand  # noqa: PLC0415 - of few commands
+
+    settings = settings_of(args)
+    found = {session.path: session for session in (chosen_session(args, name) for name in args.ids)}
+    plans = [plan_removal(session, os.environ, SystemClock()) for session in found.values()]
+    refuse_held(plans, settings, os.environ)
+    forms: list[dict[str, object]] = []
+    for plan in plans:
+        trash_id = None if args.dry_run else remove_by_hand(plan, os.environ, SystemClock()).id
+        parts = len(plan.session.files)
+        forms.append({"id": plan.session.id, "parts": parts, "paths": [str(p) for p in plan.paths], "trash": trash_id})
+        if not args.json:
+            verb = "would move" if args.dry_run else "moved"
+            say(f"{verb} session {plan.session.id} ({counted(parts, 'part')}) to the trash")
+    if args.json:
+        say_json(forms)
+    elif not args.dry_run:
+        say("bring back with: slowwave sessions restore " + " ".join(plan.session.id for plan in plans))
+    return DONE
+
+
+def restore(args: argparse.Namespace) -> int:
+    """Restore sessions, or list the trash when none is named; one that cannot come back does not stop the others."""
+    from slowwave.retention.manual import bring_back  # noqa: PLC0415 - of few commands
+
+    settings_of(args)
+    trash = trash_folder(os.environ)
+    if args.all and args.ids:
+        raise UsageError("write either ids or --all, not both")
+    if not args.all and not args.ids:
+        _list_trash(trash_items(trash), as_json=args.json)
+        return DONE
+    if args.new_id:
+        return _restore_as(args)
+    items = _meant(trash, args)
+    failed: list[SlowwaveError] = []
+    for item in items:
+        try:
+            warnings = bring_back(item, os.environ, SystemClock())
+        except SlowwaveError as error:
+            failed.append(error)
+            warn(str(error))
+            continue
+        for warning in warnings:
+            warn(warning)
+        form, session, files = _told_item(item)
+        if args.json:
+            say_json([form | {"paths": [file.path for file in files]}])
+        else:
+            say(f"restored session {session} ({counted(len(files), 'file')})")
+    if not items and not args.json:
+        say("the trash is empty: nothing to restore")
+    if not failed:
+        return DONE
+    return failed[0].exit_code if len(items) == 1 else PARTLY_FAILED
+
+
+def _restore_as(args: argparse.Namespace) -> int:
+    """Restore the transcript of one session under a new id, beside what lies in its place."""
+    from slowwave.retention.manual import bring_back_as  # noqa: PLC0415 - of few commands
+
+    if args.all or len(args.ids) != 1:
+        raise UsageError("--as gives one session one new id: write the id of one session")
+    found = found_sessions(settings_of(args), os.environ, [])
+    if any(session.id == args.new_id for session in found):
+        raise UsageError(f"{args.new_id}: there is such a session already; nothing was written")
+    one = copy_of(args.ids[0])
+    if one is None:
+        raise NotFoundError(f"neither trash nor archive has a copy of {args.ids[0]!r}")
+    paths = bring_back_as(one, args.new_id, writers_for(args), os.environ, SystemClock())
+    form, session, _ = _told_item(one)
+    if args.json:
+        say_json([form | {"as": args.new_id, "paths": [str(path) for path in paths]}])
+    else:
+        say(f"restored the transcript of session {session} as {args.new_id}; its copy stays where it is")
+        say(f"compare them: slowwave sessions diff {session} {args.new_id}")
+    return DONE
+
+
+def copy_of(name: str) -> "TrashItem | Shelved | None":
+    """Return the copy of a session that was put by last: in the trash, else in the archive; None where there is none.
+
+    Raises:
+        RefusedError: a beginning fits more than one session.
+    """
+    try:
+        return matching_items(trash_folder(os.environ), [name])[-1]
+    except NotFoundError:
+        return _archived(name)
+
+
+def _meant(trash: Path, args: argparse.Namespace) -> "list[TrashItem | Shelved]":
+    """Return what is to come back: from the trash, else from the archive.
+
+    Raises:
+        NotFoundError: nothing in either is called so.
+        RefusedError: a beginning fits more than one session.
+    """
+    if args.all:
+        return [*trash_items(trash)]
+    items: dict[str, TrashItem | Shelved] = {}
+    for name in args.ids:
+        try:
+            items.update((item.id, item) for item in matching_items(trash, [name]))
+        except NotFoundError as error:
+            one = _archived(name)
+            if one is None:
+                raise error from None
+            items[f"{one.pack}#{one.session.id}"] = one
+    return list(items.values())
+
+
+def _archived(name: str) -> "Shelved | None":
+    """Return the archived session that is meant, as it was when it was archived last."""
+    folder = archive_folder(os.environ)
+    if not name or not folder.is_dir():
+        return None
+    from slowwave.stores.archive.shelf import Shelf, ids_of  # noqa: PLC0415 - few sessions are archived
+
+    shelf = Shelf(folder)
+    found = shelf.find(name)
+    if not found:
+        found = [one for one in shelf.latest() if any(one_id.startswith(name) for one_id in ids_of(one.session))]
+        if len(found) > 1:
+            ids = ", ".join(sorted(one.session.id for one in found)[:5])
+            raise RefusedError(f"{name!r} matches {len(found)} archived sessions: {ids}")
+    for problem in shelf.problems:
+        warn(str(problem))
+    places = {one.session.files[-1].path for one in found if one.session.files}
+    if len(places) > 1:
+        raise RefusedError(f"{name!r} matches {len(places)} archived sessions: {', '.join(sorted(places)[:5])}")
+    return found[0] if found else None
+
+
+def _told_item(item: "TrashItem | Shelved") -> "tuple[dict[str, object], str, Sequence[TrashedFile | PackedFile]]":
+    if isinstance(item, TrashItem):
+        return {"id": item.session, "trash": item.id}, item.session, item.files
+    return {"id": item.session.id, "archive": str(item.pack)}, item.session.id, item.session.files
+
+
+def _list_trash(items: list[TrashItem], *, as_json: bool) -> None:
+    if as_json:
+        say_json(
+            [{"id": i.session, "trash": i.id, "at": i.at, "reason": i.reason, "files": len(i.files)} for i in items]
+        )
+        return
+    for item in items:
+        say(f"{item.session}  {short_time(item.at)}  {item.dialect}  {counted(len(item.files), 'file')}  {item.reason}")
+    say(f"{len(items)} in the trash" if items else "the trash is empty")

@@ -1,27 +1,49 @@
-"""``slowwave status``: what ran last, what is due and why not yet, what is waiting for whom."""
+"""``slowwave status`` and ``doctor``: what ran last, what is due and why not yet, what waits; what is wrong."""
 
 import argparse
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from slowwave.cli.options import add_json_option, add_project_option, add_settings_options, settings_of
-from slowwave.cli.output import counted, say, say_json
-from slowwave.cli.status_nights import of_morning, of_nights
+from slowwave.cli.output import (
+    bad,
+    bold,
+    counted,
+    dim,
+    good,
+    open_to,
+    say,
+    say_json,
+    screen_height,
+    screen_width,
+    short_time,
+    wrapped,
+)
+from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.clock import SystemClock
-from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
+from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, SettingsError
 from slowwave.quantities import OFF
 from slowwave.report import readable
 
 if TYPE_CHECKING:
-    from slowwave.jobs.status import Kept, Standing, Unfinished
+    from slowwave.jobs.status import Budget, Kept, Lately, Morning, Standing, Unfinished
+    from slowwave.service.checks import Check
+
+
+# of so many projects everything is told, of more a line each
+_FEW = 3
+_MOST_PROBLEMS = 10
+_DAY = 24
+_CLOSED = {"sessions": "too few changed sessions for a dream yet"}
+_ASK = "slowwave doctor --model asks whether it is there"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave status``."""
     add_settings_options(parser)
     add_project_option(parser)
-    parser.add_argument("--html", action="store_true", help="write the report of the nights anew, print where it is")
+    parser.add_argument("--all", action="store_true", help="everything about every project, however many there are")
+    parser.add_argument("--html", action="store_true", help="write the report again, and print where it is")
     add_json_option(parser)
 
 
@@ -51,13 +73,12 @@ def run(args: argparse.Namespace) -> int:
             ]
         )
     else:
-        for line in (
-            *of_morning(learned),
-            *lines(rows, problems),
-            *_retention(kept),
-            *of_nights(past),
-            *_backfills(backfills, broken),
-        ):
+        around = [*_left_out(problems), *_retention(kept), *of_nights(past), *_backfills(backfills, broken)]
+        first = list(of_morning(learned))
+        # the prompt stands below what is shown, and a line is kept for what is not
+        room = max(screen_height() - len(first) - len(around) - 4, 5) if screen_height() else None
+        of_projects = every(rows) if args.all or len(rows) <= _FEW else short(rows, room)
+        for line in (*first, _summary(rows), *of_projects, *around):
             say(line)
     is_unknown = kept.problem or past.problems or broken or any(row.problem for row in rows)
     return PARTLY_FAILED if is_unknown else DONE
@@ -77,26 +98,111 @@ def _write_report(args: argparse.Namespace) -> int:
     return PARTLY_FAILED if view.problems else DONE
 
 
-def lines(rows: "list[Standing]", problems: list[str]) -> Iterator[str]:
-    """Yield the status for a person."""
+def _summary(rows: "list[Standing]") -> str:
     due = sum(row.due for row in rows)
     waiting, backlog = sum(row.waiting for row in rows), sum(row.backlog for row in rows)
     new = f", {backlog} of them not looked at yet" if backlog else ""
-    yield f"{len(rows)} projects, {due} due for a dream, {waiting} candidates waiting{new}"
+    return bold(f"{counted(len(rows), 'project')}, {due} due for a dream, {counted(waiting, 'fact')} waiting{new}")
+
+
+def every(rows: "list[Standing]") -> Iterator[str]:
+    """Yield everything about each project."""
+    from slowwave.observability.lessons import short_names  # noqa: PLC0415 - --help stays fast
+
+    names = short_names(row.project for row in rows)
     for row in rows:
         yield ""
-        yield from _project(row)
+        yield from _project(row, names[row.project])
+
+
+def short(rows: "list[Standing]", room: int | None) -> list[str]:
+    """Return a line about each project, first those that need somebody, then those that are due.
+
+    Args:
+        rows: the projects.
+        room: how many lines there are at most; those of which nothing is said are counted. None sets no limit.
+    """
+    from slowwave.observability.lessons import short_names  # noqa: PLC0415 - --help stays fast
+
+    names = short_names(row.project for row in rows)
+    wide = min(max(len(name) for name in names.values()), 28)
+    found = [""]
+    ordered = sorted(rows, key=lambda row: (not _needs(row), not row.due, row.due_at or "9"))
+    for number, row in enumerate(ordered):
+        needs = _needs(row)
+        first = f"  {names[row.project]:<{wide}}  "
+        draw = bad if row.problem else open_to if needs else good if row.due else str
+        lines = wrapped(needs or _otherwise(row), first=first, rest=" " * 6, width=screen_width(), draw=draw)
+        if room is not None and len(found) + len(lines) > room:
+            found.append(f"  and {len(ordered) - number} more  (--all tells everything, --project NAME of one)")
+            return found
+        found += lines
+    return [*found, dim("  --all tells everything about each of them, --project NAME about one")]
+
+
+def _needs(row: "Standing") -> str:
+    """Return what of a project needs somebody, "" for nothing."""
+    if row.problem:
+        return f"problem: {row.problem}"
+    parts = [f"{counted(len(row.parked), 'dream')} waiting for you (slowwave review)"] if row.parked else []
+    parts += [f"compaction of {counted(len(row.stopped), 'session')} stopped"] if row.stopped else []
+    parts += [f"{counted(row.failing, 'session')} could not be read"] if row.failing else []
+    return "; ".join(parts)
+
+
+def _otherwise(row: "Standing") -> str:
+    """Return how a project stands that needs nobody."""
+    size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
+    closed = next((_CLOSED.get(gate.gate, gate.reason) for gate in row.gates if not gate.passed), "")
+    when = "due for a dream" if row.due else f"next dream from {short_time(row.due_at)} on" if row.due_at else closed
+    new = f"; {counted(row.backlog, 'fact')} not looked at yet" if row.backlog else ""
+    return f"{when or 'nothing to dream of'}{new} ({size})"
+
+
+def _project(row: "Standing", name: str) -> Iterator[str]:
+    """Yield everything about one project."""
+    size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
+    yield f"{bold(name)}  ({f'{row.project}; ' if name != row.project else ''}{size})"
+    if row.problem:
+        yield f"  {bad('problem')}    {row.problem}"
+        return
+    changed = f"; the last that changed anything: {row.last_change}" if row.last_change else ""
+    yield f"  last dream {short_time(row.last_dream or '') or 'never'}{changed}"
+    if row.due_at:
+        yield f"  next due   {short_time(row.due_at)}"
+    for gate in row.gates:
+        yield f"  {good('pass') if gate.passed else open_to('stop')}       {gate.gate}: {gate.reason}"
+    if row.waiting:
+        since = f", the oldest since {short_time(row.oldest_waiting)}" if row.oldest_waiting else ""
+        yield f"  waiting    {counted(row.waiting, 'fact')} for more evidence or for you{since}"
+    if row.backlog:
+        since = f" since {short_time(row.backlog_since)}" if row.backlog_since else ""
+        yield f"  backlog    {counted(row.backlog, 'fact')} for the next dream{since}"
+    if row.failing:
+        failing = counted(row.failing, "session")
+        yield f"  {bad('failing')}    {failing} could not be read (slowwave run extract --json says why)"
+    if tools := row.foreign.get("tool", 0):
+        lines = counted(tools, "line of a memory file", "lines of memory files")
+        yield f"  foreign    {lines} came from tools (slowwave memory quarantine shows where from)"
+    yield from (f"  delivered  {file}" for file in row.delivered)
+    for stopped in row.stopped:
+        yield f"  {bad('stopped')}    compaction of {stopped} (slowwave sessions compact tries again)"
+    for dream in row.parked:
+        yield f"  {open_to('review')}     {dream} waits for you: slowwave review"
+
+
+def _left_out(problems: list[str]) -> Iterator[str]:
     if problems:
         yield ""
         yield f"Left out of the stores: {len(problems)}"
-        yield from (f"  {problem}" for problem in problems[:10])
-        if len(problems) > 10:  # noqa: PLR2004 - one screen
-            yield f"  and {len(problems) - 10} more (--json shows all)"
+        yield from (f"  {problem}" for problem in problems[:_MOST_PROBLEMS])
+        if len(problems) > _MOST_PROBLEMS:
+            yield f"  and {len(problems) - _MOST_PROBLEMS} more (--json shows all)"
 
 
 def _retention(kept: "Kept") -> Iterator[str]:
     yield ""
-    last = f"; last entry in the audit log {kept.last[:16].replace('T', ' ')}" if kept.last else ""
+    last = f"; last entry in the audit log {short_time(kept.last)}" if kept.last else ""
     trash = f"{counted(kept.trash, 'item')} in the trash ({readable(kept.trash_bytes)})"
     yield f"Retention: {trash}, {counted(kept.holds, 'hold')}{last}"
     if kept.rescue == OFF:
@@ -106,7 +212,7 @@ def _retention(kept: "Kept") -> Iterator[str]:
         room = f"{counted(kept.rescued, 'pack')} with {readable(kept.rescued_bytes)}{most}"
         yield f"  rescue     what clients delete within {kept.rescue} is archived: {room}"
     if kept.problem:
-        yield f"  problem    {kept.problem}"
+        yield f"  {bad('problem')}    {kept.problem}"
 
 
 def _backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[str]:
@@ -115,8 +221,8 @@ def _backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[s
         yield ""
     for one in backfills:
         yield f"Backfill {one.run_id} is {one.how}: {_how_far(one)}{f'; {one.why}' if one.why else ''}"
-        yield f"  go on with {one.command}"
-    yield from (f"  problem    {problem}" for problem in problems)
+        yield f"  continue: {one.command}"
+    yield from (f"  {bad('problem')}    {problem}" for problem in problems)
 
 
 def _how_far(one: "Unfinished") -> str:
@@ -125,31 +231,93 @@ def _how_far(one: "Unfinished") -> str:
     return f"{one.pieces:,} of {one.of:,} pieces read of {counted(one.sessions, 'session')}"
 
 
-def _project(row: "Standing") -> Iterator[str]:
-    memories = f"{row.memories} {'memory' if row.memories == 1 else 'memories'}"
-    yield f"{row.project}  ({counted(row.sessions, 'session')}, {memories})"
-    if row.problem:
-        yield f"  problem    {row.problem}"
+def of_morning(found: "Morning") -> Iterator[str]:
+    """Yield what was learned last, and what needs a person: the first that somebody wants to know who comes back."""
+    from slowwave.observability.lessons import in_words  # noqa: PLC0415 - --help stays fast
+
+    if found.run:
+        yield f"Learned {short_time(found.at)}: {in_words(found.numbers)}  (slowwave nights show {found.run})"
+    if found.needs:
+        yield open_to(f"Waiting for you: {found.needs}") + "  (slowwave review)"
+    if found.run or found.needs:
+        yield ""
+
+
+def of_nights(past: "Lately") -> Iterator[str]:
+    """Yield what the history says: the last night, what it raised, and what a model may cost."""
+    from slowwave.observability.night import state  # noqa: PLC0415 - --help stays fast
+
+    if past.last is None and not past.problems and not past.at_work:
         return
-    changed = f"; the last that changed anything: {row.last_change}" if row.last_change else ""
-    yield f"  last dream {row.last_dream or 'never'}{changed}"
-    if row.due_at:
-        yield f"  next due   {row.due_at}"
-    for gate in row.gates:
-        yield f"  {'pass' if gate.passed else 'stop'}       {gate.gate}: {gate.reason}"
-    if row.waiting:
-        since = f", the oldest since {row.oldest_waiting}" if row.oldest_waiting else ""
-        yield f"  waiting    {row.waiting} candidates{since}"
-    if row.backlog:
-        since = f" since {row.backlog_since}" if row.backlog_since else ""
-        yield f"  backlog    {counted(row.backlog, 'candidate')} for the next dream{since}"
-    if row.failing:
-        yield f"  failing    {row.failing} sessions could not be extracted (slowwave run extract --json says why)"
-    if tools := row.foreign.get("tool", 0):
-        what = "line of a memory file" if tools == 1 else "lines of memory files"
-        yield f"  foreign    {tools} {what} came from tools (slowwave memory quarantine shows where from)"
-    yield from (f"  delivered  {file}" for file in row.delivered)
-    for stopped in row.stopped:
-        yield f"  stopped    compaction of {stopped} (slowwave sessions compact tries again)"
-    for dream in row.parked:
-        yield f"  review     {dream} waits for you: slowwave memory review"
+    yield ""
+    for note in past.at_work:
+        who = f"process {note.owner.pid} on {note.owner.host}"
+        yield f"At work: {note.job} since {short_time(note.at)}, {note.where} ({who})"
+    if past.last is not None:
+        night = past.last
+        last_good = f"the last without a failure began {short_time(past.last_good)}"
+        how = "" if not night.failed else f"; {last_good if past.last_good else 'none was without a failure yet'}"
+        when = f"{short_time(night.at)}, {_ago(past.hours or 0)}"
+        yield f"Last run: {night.job} of {when}: {(bad if night.failed else good)(state(night))}{how}"
+        if unanswered := night.counted("model_postponed"):
+            what = counted(unanswered, "question")
+            yield f"  model      {what} got no answer and wait for the next run; {_ASK}"
+        if past.ahead:
+            yield f"  clock      {past.ahead}"
+    yield from (f"  {bad('stopped')}    {short_time(night.at)}: {night.failures[0]}" for night in past.stopped)
+    yield from (f"  {bad('alarm')}      {alarm.name}: {alarm.summary}" for alarm in past.alarms)
+    yield from _budget(past.budget)
+    yield from (f"  {bad('problem')}    {problem}" for problem in past.problems)
+
+
+def _budget(budget: "Budget") -> Iterator[str]:
+    if not (budget.tokens or budget.usd or budget.spent_tokens):
+        return
+    of_tokens = f" of {budget.tokens:,}" if budget.tokens else ""
+    of_money = f" of {budget.usd:g}" if budget.usd else ""
+    spent = f"{budget.spent_tokens:,}{of_tokens} tokens, {budget.spent_usd:.4f}{of_money} USD"
+    yield f"  budget     the last run spent {spent}"
+
+
+def _ago(hours: float) -> str:
+    if hours < 0:
+        return f"in {-hours:.1f} h by this clock"
+    if hours < 1:
+        return f"{max(round(hours * 60), 1)} min ago"
+    return f"{hours:.1f} h ago" if hours < 2 * _DAY else f"{hours / _DAY:.0f} days ago"
+
+
+def configure_doctor(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``slowwave doctor``."""
+    add_settings_options(parser)
+    parser.add_argument("--model", action="store_true", help="ask the language model one tiny question")
+    parser.add_argument("--archive", action="store_true", help="read every byte of the archive back")
+    add_json_option(parser)
+
+
+def run_doctor(args: argparse.Namespace) -> int:
+    """Print every check; return 0 when all is well, else 6."""
+    is_well = True
+    for check in _checks(args):
+        is_well = is_well and check.ok
+        if args.json:
+            say_json([check])
+            continue
+        mark = bad("WRONG") if not check.ok else open_to("note ") if check.fix else good("ok   ")
+        say(f"{mark}  {check.name:<12} {check.seen}")
+        if check.fix:
+            say(f"       {'':<12} fix: {check.fix}")
+    return DONE if is_well else PARTLY_FAILED
+
+
+def _checks(args: argparse.Namespace) -> "Iterator[Check]":
+    from slowwave.service.checks import Check, checks  # noqa: PLC0415 - --help stays fast
+
+    try:
+        settings = settings_of(args)
+    except SettingsError as error:
+        # whoever asks what is wrong gets it as an answer; without settings nothing else can be looked at
+        where = error.source or "the place that names it"
+        yield Check("settings", ok=False, seen=str(error), fix=f"correct {error.key} in {where}")
+        return
+    yield from checks(settings, os.environ, SystemClock(), ask_model=args.model, read_archive=args.archive)

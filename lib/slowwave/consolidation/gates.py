@@ -85,9 +85,9 @@ def or_after_waiting(few: Gate, since: datetime | None, now: datetime, max_wait:
         return few
     day = timedelta(days=1)
     passed = now - since >= max_wait
-    reason = f"{few.reason}, {'but' if passed else 'or'} a candidate that waits for {max_wait / day:g} days"
+    reason = f"{few.reason}, {'but' if passed else 'or'} a fact that has waited {max_wait / day:g} days"
     return Gate(
-        few.gate, few.project, passed, f"{reason}: the oldest waits for {max(now - since, timedelta()) / day:.1f}"
+        few.gate, few.project, passed, f"{reason}: the oldest has waited {max(now - since, timedelta()) / day:.1f}"
     )
 
 

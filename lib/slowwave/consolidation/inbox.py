@@ -119,7 +119,7 @@ def _end_disputed(memory: Path, waiting: Waiting, settings: ConsolidationSetting
     def planner(state: State, gathered: Gathered, _settings: ConsolidationSettings) -> Sequence[Operation]:
         kept = consolidate(state, Gathered((), known=gathered.known), accept_confidence=1.0, max_loss=1.0)
         if waiting.id not in {o.memory for o in kept}:
-            raise MovedError("the line is not remembered any more; slowwave memory review lists what waits")
+            raise MovedError("the line is not remembered any more; slowwave review lists what waits")
         gone = Operation("DROP", waiting.id, (), f"a person kept their own line: {waiting.reason}")
         waits = [Operation("WAIT", "", (c.id,), "waits: not asked about") for c in gathered.waiting]
         return [*(gone if o.memory == waiting.id else o for o in kept), *waits]
@@ -185,7 +185,7 @@ def accepted_operations(state: State, gathered: Gathered, chosen: set[str]) -> l
     """
     mine = [c for c in gathered.waiting if c.id in chosen]
     if not mine:
-        raise MovedError("the fact does not wait any more; slowwave memory review lists what does")
+        raise MovedError("the fact does not wait any more; slowwave review lists what does")
     others = tuple(c.id for c in gathered.waiting if c.id not in chosen)
     # what would drop a fact is refused with its acceptance
     dropping = [c for c in mine if c.key == DROPS]

@@ -382,13 +382,13 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
 
 DENIED = 0.85
 _MOST_DENIALS = 4
-# each doubling of the sessions that used it counts this much, for at most so many of them
+# each doubling of the sessions that used it counts this much, for at most this many of them
 USED = 0.05
 # half-lives after which what was said once and never used leaves the index, and its page
 AWAY = 2.0
 FORGOTTEN = 4.0
 _MOST_USES = 16
-# each doubling of the sessions that broke it counts this much, for at most so many of them: the first one lifts a
+# each doubling of the sessions that broke it counts this much, for at most this many of them: the first one lifts a
 # memory above others of its worth (:data:`slowwave.memory.index.MARGIN`)
 BROKEN = 0.15
 _MOST_BROKEN = 8

@@ -64,7 +64,7 @@ def search_memories(memories: Sequence[tuple[Memory, T]], query: str, limit: int
     Args:
         memories: where to look, each with something to give back.
         query: words, ``"phrases"`` and beginnings (``pre*``), as ``slowwave sessions search`` takes them.
-        limit: at most so many.
+        limit: at most this many.
     """
     terms, _ = terms_of(query)
     texts = [_Text(memory) for memory, _ in memories]

@@ -51,7 +51,7 @@ def shared_folder(root: str, shared: str) -> Path | None:
     if not shared or not root or not (top / ".git").exists():
         return None
     if where.is_absolute() or {"..", ".git"} & set(where.parts) or not where.parts:
-        raise RefusedError(f"memory.shared: {shared} is no folder inside of a repository; write one like docs/memory")
+        raise RefusedError(f"memory.shared: {shared} is not a folder inside a repository; write one like docs/memory")
     folder = top / where
     if not folder.is_dir():
         return None

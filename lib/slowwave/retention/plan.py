@@ -152,7 +152,7 @@ def _reason_to_stay(verdict: Verdict, rules: Rules) -> str:
         return "its time has not come yet: the clock of whoever wrote it was ahead"
     if verdict.rule:
         return f"retention.{verdict.rule} keeps it"
-    return "within all limits" if rules.limits else "no rule speaks of it"
+    return "within all limits" if rules.limits else "no rule lets it go: no max_age, max_count or max_bytes is set"
 
 
 def _is_chosen(subject: Subject, chosen: Collection[str] | None) -> bool:

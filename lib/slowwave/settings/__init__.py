@@ -1,6 +1,6 @@
 """Settings: what can be set (`model`), and how file, environment and command line set it (`loading`)."""
 
-from slowwave.settings.loading import ENV_PREFIX, default_text, described, load_settings
+from slowwave.settings.loading import ENV_PREFIX, SECTIONS, default_text, described, load_settings
 from slowwave.settings.model import (
     CompactionSettings,
     ConsolidationSettings,
@@ -15,6 +15,7 @@ from slowwave.settings.model import (
 
 __all__ = [
     "ENV_PREFIX",
+    "SECTIONS",
     "CompactionSettings",
     "ConsolidationSettings",
     "ExtractionSettings",

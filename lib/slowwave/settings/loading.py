@@ -10,12 +10,13 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from slowwave.durations import parse_duration
-from slowwave.errors import SettingsError
+from slowwave.errors import SettingsError, meant, one_of
 from slowwave.places import config_folder
 from slowwave.quantities import Count, Period
 from slowwave.settings.model import Settings
@@ -25,6 +26,23 @@ ENV_PREFIX = "SLOWWAVE_"
 # Form of the settings file, which may say `version = 1`; a key that changes its meaning makes a new one.
 VERSION = 1
 _UNITS = ((86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
+SECTIONS = tuple(section.name for section in msgspec.structs.fields(Settings))
+_TABLE = re.compile(r"\s*(\[?)\[\s*([^\[\]]+?)\s*\]")
+_KEY = re.compile(r"\s*([\w\s.\"'-]+?)\s*=")
+_KINDS: dict[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text in quotation marks",
+    tuple: 'a list, for example ["one", "two"]',
+    dict: 'a table, for example { "one" = "another" }',
+}
+# how the names of settings end that are numbers of something
+_UNITS_OF_NUMBERS = {
+    **{name: name for name in ("hours", "messages", "calls", "sessions", "lines", "bytes", "tokens", "nights")},
+    "projects": "projects",
+    "usd": "US dollars",
+}
 # Variables of the same prefix that are not settings.
 _NOT_SETTINGS = {"SLOWWAVE_CONFIG"}
 
@@ -49,13 +67,13 @@ def load_settings(
         SettingsError: a file is missing or not TOML, a key is unknown, or a value is malformed.
     """
     source = _find_config(environ, config, cwd or Path.cwd())
-    tree: dict[str, Any] = _read_toml(source) if source else {}
-    origin = dict.fromkeys(_leaves(tree), str(source))
+    tree, lines = _read_toml(source) if source else ({}, {})
+    origin = {place: f"{source}, line {line}" for place, line in lines.items()}
     for name, text in sorted(environ.items()):
         if name.startswith(ENV_PREFIX) and name not in _NOT_SETTINGS:
             key = name[len(ENV_PREFIX) :].lower().replace("__", ".")
-            _put(tree, key, text, name)
             origin[key] = f"environment variable {name}"
+            _put(tree, key, text, origin[key])
     for item in overrides:
         key, eq, text = item.partition("=")
         if not eq:
@@ -73,9 +91,11 @@ def _find_config(environ: Mapping[str, str], config: Path | None, cwd: Path) -> 
     return next((p for p in usual if p.is_file()), None)
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read_toml(path: Path) -> tuple[dict[str, Any], dict[str, int]]:
+    """Return what a file sets, and on which of its lines each table and key stands."""
     try:
-        tree = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        tree = tomllib.loads(text)
     except OSError as error:
         raise SettingsError("--config", str(path), f"cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -84,23 +104,41 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if type(version) is not int or not 1 <= version <= VERSION:
         remedy = f"this slowwave knows form {VERSION} of settings; update slowwave, or see what changed in CHANGELOG.md"
         raise SettingsError("version", version, remedy, str(path))
-    return tree
+    return tree, _lines(text)
 
 
-def _leaves(tree: Mapping[str, Any], prefix: str = "") -> list[str]:
-    found: list[str] = []
-    for key, value in tree.items():
-        if isinstance(value, Mapping) and f"{prefix}{key}" not in _fields():
-            found += _leaves(cast("Mapping[str, Any]", value), f"{prefix}{key}.")
-        else:
-            found.append(prefix + key)
+def _lines(text: str) -> dict[str, int]:
+    """Return the number of the line of each table and key of a file that is TOML: ``retention.classes[1].max_age``."""
+    found: dict[str, int] = {}
+    table = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _TABLE.match(line):
+            table = _bare(match[2])
+            if match[1]:
+                table += f"[{sum(place.startswith(f'{table}[') and place.endswith(']') for place in found)}]"
+            found.setdefault(table, number)
+        elif match := _KEY.match(line):
+            found.setdefault(f"{table}.{_bare(match[1])}".lstrip("."), number)
     return found
+
+
+def _bare(key: str) -> str:
+    return re.sub(r"""[\s"']""", "", key)
+
+
+def _source_of(place: str, origin: Mapping[str, str]) -> str:
+    """Return where something is set, else where what it is a part of is set, "" for what is set in several places."""
+    while place:
+        if place in origin:
+            return origin[place]
+        place = re.sub(r"(^|\.)[^.\[]+$|\[[^]]*\]$", "", place)
+    return ""
 
 
 def _put(tree: dict[str, Any], key: str, text: str, source: str) -> None:
     section, _, leaf = key.partition(".")
     if key not in _fields():
-        raise SettingsError(key, text, f"unknown key; known keys: {known_keys(section)}", source)
+        raise SettingsError(key, text, _unknown(key), source)
     at = tree.setdefault(section, {})
     if not isinstance(at, dict):
         raise SettingsError(section, at, "is a section, not a value", source)
@@ -134,15 +172,70 @@ def _checked(tree: Mapping[str, Any], origin: Mapping[str, str]) -> Settings:
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `$")
         place = place.strip(".`")
-        key = re.sub(r"\[[^]]*\]", "", place)
         unknown = re.search(r"unknown field `([^`]*)`", message)
         if unknown:
             place = f"{place}.{unknown[1]}".strip(".")
-            message = f"unknown key; known keys: {known_keys(key)}"
-        kind = _fields().get(key)
-        if get_origin(kind) is Literal:
-            message = f"write one of {', '.join(get_args(kind))}"
-        raise SettingsError(place, _value_at(tree, place), message, origin.get(place, origin.get(key, ""))) from error
+            message = _unknown(place)
+        elif message.startswith(("Expected", "Invalid")):
+            message = f"write {_asked_for(place)}"
+        value = _value_at(tree, place) if "." in place else None  # a section
+        raise SettingsError(place.removesuffix("[...]"), value, message, _source_of(place, origin)) from error
+
+
+def _unknown(place: str) -> str:
+    """Say that nothing can be set at a place, and what is meant, or else what can be."""
+    within, _, leaf = re.sub(r"\[[^]]*\]", "", place).rpartition(".")
+    if within == "retention.classes":
+        known = [field.name for field in msgspec.structs.fields(ClassRules)]
+        return "there is no such setting" + (meant(leaf, known) or f"; write {one_of(known)}")
+    if not within and leaf in SECTIONS:
+        return f"is a section; write for example {next(key for key in _fields() if key.startswith(f'{leaf}.'))}"
+    of_section = {key.rpartition(".")[2]: key for key in _fields() if key.startswith(f"{within}.")}
+    if of_section:
+        near, there = meant(leaf, of_section, f"{within}."), f"; {within} has {', '.join(of_section.values())}"
+    else:
+        same = [key for key in _fields() if key.endswith(f".{leaf}")]
+        near = f"; did you mean {one_of(same)}?" if same else meant(place, (*_fields(), *SECTIONS))
+        there = f"; there are sections {', '.join(SECTIONS)}"
+    return "there is no such setting" + (near or there)
+
+
+def _asked_for(place: str) -> str:
+    """Return in a person's words what has to stand at a place: "a number of hours, 0 or more, for example 24"."""
+    kind, metas, default = _form(re.sub(r"\[[^]]*\]", "", place))
+    if place.endswith("]") and get_args(kind):  # one of a list, or a value of a table
+        kind = get_args(kind)[-1 if get_origin(kind) is dict else 0]
+    if get_origin(kind) is Literal:
+        return one_of([choice or '""' for choice in get_args(kind)])
+    limits = {name: getattr(meta, name) for meta in metas for name in ("ge", "gt", "le")}
+    limits = {name: value for name, value in limits.items() if value is not None}
+    words = _KINDS.get(get_origin(kind) or kind, "another value")
+    unit = place.rpartition(".")[2].rpartition("_")[2]
+    if kind in (int, float):
+        words += f" of {_UNITS_OF_NUMBERS[unit]}" if unit in _UNITS_OF_NUMBERS else ""
+    if limits.get("le") is not None:
+        words += f" from {limits['ge']}" if "ge" in limits else f" above {limits['gt']} and up"
+        words += f" to {limits['le']}"
+    elif limits:
+        words += f", {limits['ge']} or more" if "ge" in limits else f" above {limits['gt']}"
+    example = default_text(default) if kind in (int, float, str) else ""
+    return words + (f", for example {example.removesuffix('.0')}" if example.strip("0.") else "")
+
+
+def _form(key: str) -> tuple[Any, list[msgspec.Meta], object]:
+    """Return type, limits and default of a setting; of a section its own type."""
+    section, _, leaf = key.partition(".")
+    kind = next((field.type for field in msgspec.structs.fields(Settings) if field.name == section), Settings)
+    if leaf.startswith("classes."):
+        kind, leaf = ClassRules, leaf.removeprefix("classes.")
+    if leaf not in (names := {field.name: field.default for field in msgspec.structs.fields(kind)}):
+        return kind, [], None
+    metas: list[msgspec.Meta] = []
+    kind = get_type_hints(kind, include_extras=True)[leaf]
+    while get_args(kind) and get_origin(kind) in (Annotated, UnionType, Union):
+        metas += getattr(kind, "__metadata__", ())
+        kind = get_args(kind)[0]
+    return kind, metas, names[leaf]
 
 
 def _with_durations(tree: Mapping[str, Any], origin: Mapping[str, str]) -> dict[str, Any]:
@@ -157,7 +250,7 @@ def _with_durations(tree: Mapping[str, Any], origin: Mapping[str, str]) -> dict[
         try:
             done[section] = {**cast("Mapping[str, Any]", values), leaf: parse_duration(value)}
         except ValueError as error:
-            raise SettingsError(key, value, str(error), origin.get(key, "")) from error
+            raise SettingsError(key, value, str(error), _source_of(key, origin)) from error
     return done
 
 
@@ -213,11 +306,3 @@ def default_text(value: object) -> str:
         size, unit = next(one for one in _UNITS if seconds % one[0] == 0)
         return f"{seconds // size}{unit}"
     return "unlimited" if isinstance(value, int) and value == sys.maxsize else str(value)
-
-
-def known_keys(within: str = "") -> str:
-    """Return the keys of all settings, for messages; those of a section or of a table when one is named."""
-    if within == "retention.classes":
-        return ", ".join(field.name for field in msgspec.structs.fields(ClassRules))
-    found = [key for key in _fields() if key.startswith(f"{within}.")]
-    return ", ".join(found or _fields())

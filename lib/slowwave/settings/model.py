@@ -44,17 +44,15 @@ class ExtractionSettings(_Section, frozen=True):
     min_tool_calls: Annotated[
         int, Meta(ge=0, description="Tool calls needed since the last extraction; waived for the first")
     ] = 3
-    idle: Annotated[timedelta, Meta(description="A session must have rested this long")] = timedelta(minutes=30)
+    idle: Annotated[timedelta, Meta(description="A session must have been idle this long")] = timedelta(minutes=30)
     open_call_rest: Annotated[
-        timedelta, Meta(description="After such a rest a tool call without a result keeps a session no longer")
+        timedelta, Meta(description="After this long a tool call without a result no longer holds a session back")
     ] = timedelta(hours=24)
     ended_after: Annotated[
-        timedelta, Meta(description="After such a rest a session has ended: all of it is read, however short it is")
+        timedelta, Meta(description="After this long a session counts as ended: all of it is read, however short it is")
     ] = timedelta(hours=24)
     batch_sessions: Annotated[int, Meta(ge=1, le=5000, description="Sessions in one task run")] = 500
-    min_confidence: Annotated[float, Meta(ge=0, le=1, description="Candidates below this are dropped and counted")] = (
-        0.1
-    )
+    min_confidence: Annotated[float, Meta(ge=0, le=1, description="Facts below this are dropped and counted")] = 0.1
 
 
 class ConsolidationSettings(_Section, frozen=True):
@@ -63,7 +61,7 @@ class ConsolidationSettings(_Section, frozen=True):
     min_hours: Annotated[float, Meta(ge=0, description="Hours since the last dream")] = 24.0
     min_sessions: Annotated[int, Meta(ge=0, description="Sessions changed since the last dream")] = 5
     max_wait: Annotated[
-        timedelta, Meta(description="A candidate no dream has looked at for so long needs no further sessions")
+        timedelta, Meta(description="A fact that no dream has looked at for this long needs no further sessions")
     ] = timedelta(days=7)
     lock_stale: Annotated[timedelta, Meta(description="A lock this old may be taken over")] = timedelta(hours=1)
     mode: Annotated[Literal["auto", "review"], Meta(description="review parks every dream for a person")] = "auto"
@@ -72,14 +70,12 @@ class ConsolidationSettings(_Section, frozen=True):
     ] = 0.25
     index_lines: Annotated[int, Meta(ge=10, description="Most lines of MEMORY.md")] = 200
     index_bytes: Annotated[int, Meta(ge=1000, description="Most bytes of MEMORY.md")] = 25_000
-    accept_confidence: Annotated[
-        float, Meta(ge=0, le=1, description="Candidates below this wait for more evidence")
-    ] = 0.55
+    accept_confidence: Annotated[float, Meta(ge=0, le=1, description="Facts below this wait for more evidence")] = 0.55
     review_confidence: Annotated[
-        float, Meta(ge=0, le=1, description="Waiting candidates from here on are shown to a person (memory review)")
+        float, Meta(ge=0, le=1, description="Waiting facts from here on are shown to a person (slowwave review)")
     ] = 0.2
     global_projects: Annotated[
-        int, Meta(ge=0, description="A preference of so many projects is proposed for all of them; 0 never proposes")
+        int, Meta(ge=0, description="A preference found in this many projects is proposed for all; 0 never proposes")
     ] = 3
     model: Annotated[
         Literal["off", "on"], Meta(description="on lets the model, where one is set, propose merges and successions")
@@ -114,7 +110,7 @@ class CompactionSettings(_Section, frozen=True):
     keep_recent_tokens: Annotated[
         Annotated[int, Meta(ge=0)] | None,
         Meta(
-            description="About so many of the newest tokens stay as they are; without it as the client's own settings"
+            description="About this many of the newest tokens stay as they are; without it as the client's own settings"
             " say, else 20,000 (Cersei: its 10 newest messages)",
         ),
     ] = None
@@ -132,12 +128,12 @@ class CompactionSettings(_Section, frozen=True):
     ] = 0
     max_sessions: Annotated[int, Meta(ge=1, description="Sessions that one run compacts in a project")] = 50
     model: Annotated[
-        Literal["off", "on"], Meta(description="on lets the model, where one is set, tell a narrative in summaries")
+        Literal["off", "on"], Meta(description="on lets the model, where one is set, write a narrative in summaries")
     ] = "on"
     min_score: Annotated[
         float, Meta(ge=0, le=1, description="Share of its probes that a model's summary must answer; 0 asks nothing")
     ] = 0.6
-    focus: Annotated[str, Meta(description="What a model's narrative looks at above all, in a person's words")] = ""
+    focus: Annotated[str, Meta(description="What a model's summaries pay most attention to, in a person's words")] = ""
     prune: Annotated[
         Literal["first", "only", "off"],
         Meta(
@@ -255,7 +251,7 @@ class SecretsSettings(_Section, frozen=True):
     """How secrets are marked."""
 
     key_file: Annotated[
-        str, Meta(description="File with the key of the marks; made beside the settings file at first need")
+        str, Meta(description="File with the key of the marks; made beside the settings file when it is first needed")
     ] = ""
 
 
@@ -267,15 +263,17 @@ class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields
     ] = False
     require_extracted: Annotated[bool, Meta(description="Sessions that were not extracted yet stay")] = True
     require_archive: Annotated[bool, Meta(description="A verified copy is kept of whatever goes")] = True
-    grace: Annotated[Period, Meta(description="So long what went lies in the trash before it is freed")] = Period("7d")
+    grace: Annotated[Period, Meta(description="How long what went stays in the trash before it is freed")] = Period(
+        "7d"
+    )
     per_run: Annotated[
-        Count, Meta(description="So many sessions go in one run at most, the oldest first; the others wait")
+        Count, Meta(description="At most this many sessions go in one run, the oldest first; the others wait")
     ] = Count("unlimited")
     confirm: Annotated[
         Count | None,
-        Meta(description="So many may go at once although they are more than half of all sessions, or max_age is 0d"),
+        Meta(description="This many may go at once although they are more than half of all sessions, or max_age is 0d"),
     ] = None
-    pause: Annotated[timedelta, Meta(description="Rest between two removals, so that others get at the disk")] = (
+    pause: Annotated[timedelta, Meta(description="Pause between two removals, so that others get at the disk")] = (
         timedelta(0)
     )
     rescue: Annotated[
@@ -283,7 +281,8 @@ class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields
         Meta(description="What Claude Code or OpenClaw would delete within this time is archived first; or off"),
     ] = PeriodOrOff("8d")
     rescue_max_bytes: Annotated[
-        ByteCount, Meta(description="The packs of all that was archived so take no more; beyond it the night fails")
+        ByteCount,
+        Meta(description="The packs of all that was rescued take no more than this; beyond it the night fails"),
     ] = ByteCount("5 GB")
     openclaw: Annotated[
         Literal["client", "own"],

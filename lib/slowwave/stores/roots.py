@@ -325,7 +325,9 @@ def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSes
         among = f"{len(known)} session{'' if len(known) == 1 else 's'}"
         raise NotFoundError(f"no session {session_id!r} among {among}; `slowwave sessions list` shows them all")
     places = ", ".join(f"{s.id} in {s.folder}" for s in sorted(fitting, key=lambda s: s.path)[:4])
-    raise NotFoundError(f"{session_id!r} fits {len(fitting)} sessions ({places}); write more of it, or the file's path")
+    raise NotFoundError(
+        f"{session_id!r} matches {len(fitting)} sessions ({places}); write more of it, or the file's path"
+    )
 
 
 def _latest_of(name: str, sessions: list[FoundSession]) -> list[FoundSession]:
@@ -352,7 +354,7 @@ def newest_session(sessions: Iterable[FoundSession], cwd: str = "") -> FoundSess
         if not isinstance(head, StoreProblem) and cwd in ("", head.cwd):
             return session
     if cwd:
-        raise NotFoundError(f"no session works in {cwd}; leave --here out, or name one")
+        raise NotFoundError(f"no session of {cwd} was found; leave --here out, or name one")
     if main:
         raise NotFoundError(f"no session of a known dialect yet ({len(main)} other files seen); name one by its path")
     raise NotFoundError("no session yet; name a store with --store")

@@ -153,7 +153,7 @@ def matching_items(trash: Path, names: Iterable[str]) -> list[TrashItem]:
             )
         sessions = sorted({item.session for item in found})
         if len(sessions) > 1:
-            raise RefusedError(f"{name!r} fits {len(sessions)} sessions in the trash: {', '.join(sessions[:5])}")
+            raise RefusedError(f"{name!r} matches {len(sessions)} sessions in the trash: {', '.join(sessions[:5])}")
         chosen.update((item.id, item) for item in found)
     return list(chosen.values())
 

@@ -31,7 +31,7 @@ def test_archived_evidence_verifies_and_shows_its_words(tmp_path: Path, capsys: 
     house = House(tmp_path)
     house.extract(house.candidate("We use bun", session="b", key="pref:pm", value="bun", at="2026-11-02T00:00:00Z"))
     house.dream()
-    memory = run(capsys, house, "list").split()[0]
+    memory = run(capsys, house, "list").splitlines()[1].split()[0]
     before = json.loads(run(capsys, house, "why", memory, "--json"))["evidence"][0]
     assert (before["finding"], before["archived"]) == ("ok", False)
     assert before["said"]

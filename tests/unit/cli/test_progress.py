@@ -1,4 +1,4 @@
-"""Progress of a run: bars where a person looks, JSON lines where a program asks, and silence otherwise."""
+"""Progress of a run: bars where a person looks, JSON lines where a program asks, else a line where it takes long."""
 
 import io
 import json
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import main
-from slowwave.cli.progress import Bars, shown_progress
-from slowwave.observability.progress import Nobody, watcher, words
+from slowwave.cli.progress import Bars, Patient, shown_progress
+from slowwave.observability.progress import Nobody, watched_by, watcher, words
 
 
 class Terminal(io.StringIO):
@@ -26,10 +26,30 @@ def work() -> None:
 
 
 def test_nobody_watches_by_default(capsys: pytest.CaptureFixture[str]) -> None:
-    with shown_progress("auto", quiet=False):
+    assert isinstance(watcher(), Nobody)
+    with shown_progress("auto", quiet=True):
         assert isinstance(watcher(), Nobody)
         work()
     assert capsys.readouterr() == ("", "")
+
+
+def test_who_sees_no_bars_is_told_where_a_run_is_that_takes_long(capsys: pytest.CaptureFixture[str]) -> None:
+    with shown_progress("auto", quiet=False):
+        work()
+    assert capsys.readouterr() == ("", "")  # it did not take long
+    with Patient(3600) as stages, watched_by(stages):
+        work()
+        assert capsys.readouterr().err == ""
+        stages.speak()
+        assert capsys.readouterr().err == "Reading sessions\n"
+        watcher().plan("land", 1)
+        assert capsys.readouterr().err == "Adding what was found\n"
+
+
+def test_the_wait_ends_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    with Patient(0) as stages:
+        stages._timer.join()
+    assert capsys.readouterr().err == "Looking for sessions\n"
 
 
 def test_a_program_gets_a_line_a_step(capsys: pytest.CaptureFixture[str]) -> None:

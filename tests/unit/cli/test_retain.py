@@ -102,7 +102,15 @@ def test_a_plan_lists_every_session_with_its_age_limit_rule_and_date(
     said = capsys.readouterr().out
     assert all(target in said for target in rows)
     assert "Stays: 27" in said
-    assert "40 days old, last active" in said
+    assert said.count("within all limits (retention.max_age = 30d)") == 1
+    (line,) = [line for line in said.splitlines() if str(UUID(int=1)) in line]
+    assert line.startswith("    40 days old     ")
+    assert "last active 20" in line
+    assert ", old enough at 20" in line
+    assert main(["retain", "plan", "--set", "retention.keep_last=1"]) == DONE
+    assert "no max_age, max_count or max_bytes is set" not in capsys.readouterr().out
+    assert main(["retain", "plan"]) == DONE
+    assert capsys.readouterr().out.count("no max_age, max_count or max_bytes is set") == 1
 
 
 def test_a_hold_a_run_the_trash_and_back(home: Home, capsys: pytest.CaptureFixture[str]) -> None:

@@ -77,7 +77,7 @@ def test_a_parked_dream_has_its_own_code_and_kept_nothing(store: Path, capsys: p
     ("options", "code", "words"),
     [
         (["--set", "extraction.idle=soon"], USAGE, "30m"),
-        (["--set", "no.such=1"], USAGE, "known keys"),
+        (["--set", "no.such=1"], USAGE, "there is no such setting"),
         (["--config", "/does/not/exist.toml"], USAGE, "cannot be read"),
         (["--store", "/does/not/exist"], UNREADABLE, "--store"),
         (["--project", "nobody"], UNREADABLE, "no project matches"),
@@ -193,7 +193,7 @@ def test_a_server_is_for_those_who_ask_for_one_or_have_one(
     assert asked == ["extract"] * 2
     with pytest.raises(SystemExit):
         main([*extract, "--direct", "--prefect"])
-    assert "not allowed with" in capsys.readouterr().err
+    assert "do not go together" in capsys.readouterr().err
 
 
 def test_status_answers_for_people_and_programs(store: Path, capsys: pytest.CaptureFixture[str]):

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from slowwave.cli import main
-from slowwave.cli.screen_backfill import lines
+from slowwave.cli.screen import lines_of_backfill as lines
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE, USAGE
 from slowwave.jobs.backfill.plan import TO_READ, Kind
 from tests.unit.jobs.backfill.rig import World, filled
@@ -45,7 +45,7 @@ def test_a_preview_a_run_its_coverage_and_its_rollback(world: World, capsys: pyt
     _, words, _ = run(world, capsys, "--coverage")
     assert "100 % of 4 sessions" in words
     _, words, _ = run(world, capsys, "--rollback", done["run_id"])
-    assert "1  landings were taken back" in words
+    assert "1  pieces were taken back" in words
     assert world.memories() == {}
 
 
@@ -59,7 +59,7 @@ def test_the_words_name_the_way_back(world: World, capsys: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--pause", "a", "--resume", "a"], "cannot be had at once"),
+        (["--pause", "a", "--resume", "a"], "do not go together"),
         (["--resume", "a", "--limit", "3"], "takes the range of its run"),
         (["--coverage", "--dry-run"], "leave --coverage out"),
         (["--resume", "a", "--dry-run"], "leave --resume out"),
@@ -67,7 +67,7 @@ def test_the_words_name_the_way_back(world: World, capsys: pytest.CaptureFixture
         (["--pause", "a", "--project", "p0"], "leave 'One project' out"),
         (["--dialect", "klaude"], "'klaude': Input should be 'claude'"),
         (["--rollback", "../b1"], "'../b1': String should match"),
-        (["--person", "Ann"], "belong to erase"),
+        (["--person", "Ann"], "are for erase"),
         (["--since", "yesterday-ish"], "2026-11-20"),
         (["--since", "2026-03-02", "--until", "2026-03-01"], "before it begins"),
     ],
@@ -87,14 +87,14 @@ def test_an_unknown_run_is_named(world: World, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize("option", ["--since=2026-01-01", "--upgrade", "--limit=3", "--coverage"])
 def test_its_options_belong_to_it(capsys: pytest.CaptureFixture[str], option: str):
     assert main(["run", "extract", "--direct", option]) == USAGE
-    assert "belongs to backfill" in capsys.readouterr().err
+    assert "is for backfill" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("rate", ["0", "-1", "fast", "inf"])
 def test_a_pace_is_a_number_above_nothing(capsys: pytest.CaptureFixture[str], rate: str):
     with pytest.raises(SystemExit):
         main(["run", "backfill", f"--mb-per-second={rate}"])
-    assert "no number above 0" in capsys.readouterr().err
+    assert "not a number above 0" in capsys.readouterr().err
 
 
 def test_whatever_is_not_read_of_a_range_is_shown():

@@ -153,4 +153,4 @@ def test_what_was_rescued_purged_tidied_and_gone_is_told_with_its_reason() -> No
     ]
     shown = screen(Report("retain", items=items))
     assert [item.reason in shown for item in items] == [True] * len(items)
-    assert "Removed, to be built anew" not in shown
+    assert "Removed, to be rebuilt" not in shown

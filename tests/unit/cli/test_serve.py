@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.cli import serve
+from slowwave.cli import service
 from slowwave.service import server
 from slowwave.service.server import prefect_home
 
@@ -38,7 +38,7 @@ def free_port() -> int:
 
 def served(port: int = 0) -> str:
     os.environ.pop("PREFECT_API_URL", None)
-    with serve._server(port) as api:
+    with service._server(port) as api:
         return api
 
 

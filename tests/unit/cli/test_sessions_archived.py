@@ -173,7 +173,7 @@ def test_a_beginning_that_fits_two_sessions_is_refused(home: Path, capsys: Captu
     STORES["claude"](home)
     pack_all()
     assert main(["sessions", "show", "0000"]) == 3
-    assert "fits" in capsys.readouterr().err
+    assert "matches" in capsys.readouterr().err
     assert main(["sessions", "restore", "0000"]) == 4
     assert main(["sessions", "restore", "nobody"]) == 3
 

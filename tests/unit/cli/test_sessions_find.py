@@ -80,7 +80,7 @@ def test_a_listing_says_how_many_it_leaves_out(tmp_path: Path, capsys: Capture):
         ("list --since 26-11-20", "could mean two days"),
         ("list --since 6m", "6 months"),
         ("list --until 2026-11", "not a whole date"),
-        ("list --since 2026-11-20 --until 2026-11-19", "lies behind"),
+        ("list --since 2026-11-20 --until 2026-11-19", "is after --until"),
         ("search x --since soon", "--since 'soon'"),
         ("search x --dialect nope", "write one of"),
     ],

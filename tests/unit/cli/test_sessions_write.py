@@ -147,7 +147,7 @@ def test_a_message_to_the_beginning_of_an_id_names_the_session_meant(tmp_path: P
     assert "beginning of session abcdef" in capsys.readouterr().err
     path.with_name("abcxyz.jsonl").write_bytes(path.read_bytes())
     assert sessions(*append) == 3
-    assert "fits 2 sessions" in capsys.readouterr().err
+    assert "matches 2 sessions" in capsys.readouterr().err
     assert len(list(path.parent.iterdir())) == 2
     path.with_name("abc.jsonl").touch()
     assert sessions(*append) == 0
@@ -221,7 +221,7 @@ def test_a_path_becomes_a_session_of_its_own(tmp_path: Path, capsys: Capture, ma
         ("append @/opencode.db --role user hi", 2, "only its client writes"),
         ("name @/opencode.db x", 2, "only its client writes"),
         ("fork @/opencode.db", 2, "only its client writes"),
-        ("append new --role user hi --dialect codex --store @/c", 2, "invalid choice"),
+        ("append new --role user hi --dialect codex --store @/c", 2, "cannot be 'codex'"),
     ],
 )
 def test_what_cannot_be_written_changes_nothing(tmp_path: Path, capsys: Capture, line: str, code: int, says: str):

@@ -1,15 +1,18 @@
 """``slowwave status``: what it says of nights, of dreams to come, and where the report is."""
 
 import json
+import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
 from slowwave.cli import main
-from slowwave.cli.status_nights import of_nights
-from slowwave.jobs.status import Budget, Lately
+from slowwave.cli.status import of_nights, short
+from slowwave.jobs.status import Budget, Lately, Standing
 from slowwave.observability.night import Alarm, append_night, history_path
+from slowwave.report import Gate
 from tests.unit.observability.nights import a_night
 
 
@@ -25,7 +28,7 @@ def test_the_last_night_its_alarms_and_its_budget_are_said() -> None:
         "",
         (
             "Last run: nightly of 2026-03-02 03:30, 5.0 h ago: failed in part; "
-            "the last without a failure began 2026-03-01T03:30"
+            "the last without a failure began 2026-03-01 03:30"
         ),
         "  alarm      failures: 2 failures in nightly",
         "  budget     the last run spent 912,345 of 1,000,000 tokens, 0.8000 of 2.5 USD",
@@ -39,6 +42,56 @@ def test_a_night_long_ago_is_told_in_days_and_without_a_model_no_budget() -> Non
 
 def test_nothing_is_said_before_the_first_night() -> None:
     assert list(of_nights(Lately())) == []
+
+
+def a_project(name: str, **more: Any) -> Standing:
+    gates = [Gate("sessions", name, passed=False, reason="1 session changed since the last dream, 5 needed")]
+    return Standing(f"-home-ann-{name}", "/m", 3, gates=gates, memories=1, **more)
+
+
+def test_of_many_projects_those_that_need_somebody_come_first_and_the_rest_is_counted() -> None:
+    rows = [a_project(f"p{n:02}") for n in range(32)]
+    rows += [
+        a_project("due", due=True),
+        a_project("parked", parked=["d1"]),
+        a_project("gone", problem="no such folder"),
+    ]
+    told = short(rows, 24)
+    assert len(told) <= 24 + 1
+    assert [line.split()[0] for line in told[1:5]] == ["parked", "gone", "due", "p00"]
+    assert told[1] == "  parked  1 dream waiting for you (slowwave review)"
+    assert told[2] == "  gone    problem: no such folder"
+    assert told[3] == "  due     due for a dream (3 sessions, 1 memory)"
+    assert told[4] == "  p00     too few changed sessions for a dream yet (3 sessions, 1 memory)"
+    assert told[-1].startswith("  and 12 more  (--all")
+    assert len(short(rows, None)) == 1 + 35 + 1
+
+
+def test_a_terminal_shows_as_much_as_it_has_room_for_and_a_pipe_everything(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(35):
+        folder = own_home / ".claude" / "projects" / f"-home-ann-p{number:02}"
+        folder.mkdir(parents=True)
+        line = {"type": "user", "sessionId": f"s{number}", "uuid": "u", "message": {"role": "user", "content": "hi"}}
+        (folder / f"s{number}.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    assert main(["status"]) == 0
+    piped = capsys.readouterr().out
+    assert all(f"  p{number:02}  " in piped for number in range(35))
+    assert "  last dream" not in piped
+    assert main(["status", "--all"]) == 0
+    assert capsys.readouterr().out.count("  last dream never") == 35
+    assert main(["status", "--project", "p07"]) == 0
+    assert "  last dream never" in capsys.readouterr().out
+    for height in ("24", "50"):
+        monkeypatch.setenv("LINES", height)
+        monkeypatch.setenv("COLUMNS", "80")
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+        assert main(["status"]) == 0
+        seen = capsys.readouterr().out
+        assert seen.count("\n") < int(height)
+        assert max(map(len, seen.splitlines())) <= 120
+    assert "and " not in seen
 
 
 def test_html_writes_the_report_and_prints_where_it_is(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.cli.tree import WIDTH, tree_lines
+from slowwave.cli.sessions_show import TREE_WIDTH as WIDTH
+from slowwave.cli.sessions_show import tree_lines
 from slowwave.formats.messages import PlainMessage
 from slowwave.formats.model import Message, SessionFiles, Text, Transcript
 from tests.unit.formats import claude_files, pi_files

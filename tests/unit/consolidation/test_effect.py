@@ -123,7 +123,7 @@ def test_a_dream_lifts_what_was_broken_and_says_so(tmp_path: Path, capsys: pytes
     shown = capsys.readouterr().out
     assert f"{name}  broken" in shown
     assert "broken in claude s9, 2026-11-21T08:00:00Z, record r7" in shown
-    assert "0 memories were followed, 1 were broken" in shown
+    assert "0 followed, 1 broken" in shown
     assert main(["memory", "effect", "--json", "--memory", str(house.memory)]) == 0
     (told,) = (json.loads(one) for one in capsys.readouterr().out.splitlines())
     assert (told["verdict"], told["broken"][0]["session"], told["text"]) == ("broken", "s9", lower)

@@ -39,7 +39,7 @@ def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", False)]
     few = "4 sessions changed since the last dream, 5 needed"
-    assert report.gates[1].reason == f"{few}, or a candidate that waits for 7 days: the oldest waits for 0.7"
+    assert report.gates[1].reason == f"{few}, or a fact that has waited 7 days: the oldest has waited 0.7"
     house.session("e", "one more")
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", True), ("lock", True)]
@@ -58,7 +58,7 @@ def test_a_candidate_that_waits_for_a_week_needs_no_further_sessions(tmp_path: P
     report = house.dream(force=False)
     assert len(report.dream_ids) == 1
     few = "3 sessions changed since the last dream, 5 needed"
-    assert report.gates[1].reason == f"{few}, but a candidate that waits for 7 days: the oldest waits for 7.7"
+    assert report.gates[1].reason == f"{few}, but a fact that has waited 7 days: the oldest has waited 7.7"
     # what that dream has looked at waits for nothing
     before = _everything(house)
     house.clock.advance(days=30)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from slowwave.cli import _parser
+from slowwave.cli import command_line
 from slowwave.service.deployments import read_project
 from slowwave.service.server import SERVER, project_root
 
@@ -136,7 +136,7 @@ def test_several_servers_share_leases_and_migrate_once() -> None:
 
 def test_the_command_that_deploys_parses() -> None:
     command = [part.replace("${TZ:-UTC}", "UTC") for part in compose()["services"]["deploy"]["command"]]
-    assert _parser(command[1:]).parse_args(command[1:]).create_pool
+    assert command_line(command[1:]).parse_args(command[1:]).create_pool
 
 
 def test_the_image_is_made_from_files_that_are_there_and_names_no_registry() -> None:

@@ -150,9 +150,10 @@ def test_a_server_that_does_not_answer_is_named_with_the_remedy(
         check=False,
     )
     assert done.returncode == UNREADABLE, done.stdout
-    assert done.stderr.startswith("slowwave: ")
-    assert "--direct" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    *stages, told = done.stderr.splitlines()
+    assert told.startswith("slowwave: ")
+    assert "--direct" in told
+    assert set(stages) <= {"Reaching the Prefect server"}  # where that takes long
 
 
 def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_session_is_meant_by_its_id_or_a_unique_beginning(tmp_path: Path):
     found = found_sessions(settings_for(tmp_path), {}, [])
     assert meant_session("abc", found).id == "abc"
     assert meant_session("abcd", found).id == "abcd"
-    with pytest.raises(NotFoundError, match="fits 4"):
+    with pytest.raises(NotFoundError, match="matches 4"):
         meant_session("ab", found)
     for name in ("", "zzz"):
         with pytest.raises(NotFoundError, match=f"no session {name!r} among 4 sessions; "):

@@ -226,7 +226,7 @@ def test_resume_by_id_by_beginning_and_most_recent(tmp_path: Path):
     write(tmp_path / "agent-9.jsonl", claude("user", "go", isSidechain=True))
     assert sessions.last_session_id() == "def"
     assert texts(sessions, "abc") == ["user: abc12345"]
-    with pytest.raises(NotFoundError, match="fits 2"):
+    with pytest.raises(NotFoundError, match="matches 2"):
         sessions.load("ab")
     with pytest.raises(NotFoundError):
         sessions.load("nope")

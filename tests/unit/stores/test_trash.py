@@ -188,7 +188,7 @@ def test_items_are_found_by_session_by_item_and_by_their_beginning(tmp_path: Pat
         throw_away([path], trash, item_id=f"t{number}", session=name, dialect="claude", reason="", at=CLOCK.now())
     assert [i.id for i in matching_items(trash, ["abc2"])] == ["t1", "t2"]
     assert [i.id for i in matching_items(trash, ["t0", "abc1"])] == ["t0"]
-    with pytest.raises(RefusedError, match="fits 2"):
+    with pytest.raises(RefusedError, match="matches 2"):
         matching_items(trash, ["abc"])
     with pytest.raises(NotFoundError):
         matching_items(trash, [""])

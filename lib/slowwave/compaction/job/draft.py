@@ -312,7 +312,7 @@ def branch_summary(session: StoredSession, message_id: str, run: Compacting) -> 
         raise unknown(message_id, session.id)
     left = tuple(item for item in items[at + 1 :] if item.speaks and item.kind != "compaction")
     if not left:
-        raise UsageError(f"{session.id}: nothing was said behind {message_id}; leave --summarise out")
+        raise UsageError(f"{session.id}: nothing was said after {message_id}; leave --summarise out")
     calls = (call for item in left if item.message is not None for call in item.message.calls)
     plan = Plan(left, (), (), "", of_calls(calls), context_tokens(left))
     reading = Reading(session.dialect, list(left), PI, cwd=cwd if isinstance(cwd, str) else "")
@@ -337,5 +337,5 @@ def check_form(session: StoredSession) -> None:
         on_disk(path)
     elif session.dialect == "codex" and "payload" not in first_record(path):
         raise UsageError(
-            f"{session.id}: is of Codex's first form, which has no record for compactions: go on in a new session"
+            f"{session.id}: is of Codex's first form, which has no record for compactions: continue in a new session"
         )

@@ -141,7 +141,7 @@ def checked_ulid(text: str) -> str:
         UsageError: it cannot; no path was made of it (S7.8).
     """
     if not is_ulid(text):
-        raise UsageError(f"session id {text[:64]!r} is no ULID: 26 capital letters and digits without I, L, O and U")
+        raise UsageError(f"session id {text[:64]!r} is not a ULID: 26 capital letters and digits without I, L, O and U")
     return text
 
 

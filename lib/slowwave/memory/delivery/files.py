@@ -404,7 +404,7 @@ def exclude_file(root: Path, environ: Mapping[str, str]) -> Path:
     """
     path = root / asked(root, environ, "rev-parse", "--git-path", "info/exclude").rstrip("\n")
     if path.is_symlink():
-        raise RefusedError(f"{path}: is a link, so what is written there may hold elsewhere; see --visible")
+        raise RefusedError(f"{path}: is a link, so what is written there may appear elsewhere; see --visible")
     return path
 
 

@@ -65,7 +65,7 @@ def found_sessions(
         environ: the environment.
         terms: what is looked for.
         among: chooses the sessions that may be found.
-        limit: at most so many.
+        limit: at most this many.
         everything: also what sub-agents said inside of main sessions.
         say: is told how many bytes are read before there is an answer.
 
@@ -117,7 +117,7 @@ def search(
         index: the index, up to date.
         terms: what is looked for.
         among: the sessions that may be found, by their numbers in the index.
-        limit: at most so many.
+        limit: at most this many.
         everything: also what sub-agents said inside of main sessions.
 
     Raises:

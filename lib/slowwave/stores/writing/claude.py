@@ -160,7 +160,7 @@ class ClaudeWriter(ClaimedWriter):
         boundary = record_with(files, "compact_boundary", lambda record: record.get("subtype") == "compact_boundary")
         if boundary is not None and boundary.offset > found.offset:
             raise UsageError(
-                f"{target.id}: {message_id} lies before the last compaction, and claude goes on behind that;"
+                f"{target.id}: {message_id} lies before the last compaction, and claude continues after that;"
                 " nothing was written, fork the session at it"
             )
         return str(found.record["uuid"])

@@ -328,7 +328,7 @@ def end_of(path: Path, session_id: str, at: str | None) -> End:
                 (calls.discard if str(item.get("type")).endswith("_output") else calls.add)(call)
             if at is not None and item.get("id") == at:
                 if calls:
-                    raise UsageError(f"{session_id}: a call before {at} is answered behind it; name a later message")
+                    raise UsageError(f"{session_id}: a call before {at} is answered after it; name a later message")
                 return end
     if at is not None:
         raise unknown(at, session_id)

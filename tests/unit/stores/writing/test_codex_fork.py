@@ -81,7 +81,7 @@ def test_a_fork_at_a_message_shares_nothing_behind_it(tmp_path: Path):
     target, codex = home(tmp_path), writer(tmp_path)
     (path,) = codex.fork(target, target.path.parent, ordered_id(codex.means.ids(), NOW), "m2")
     assert texts(path) == ["one", "1"]
-    with pytest.raises(UsageError, match="answered behind it"):
+    with pytest.raises(UsageError, match="answered after it"):
         codex.fork(target, target.path.parent, ordered_id(codex.means.ids(), NOW), "f1")
     with pytest.raises(NotFoundError, match="shows no message"):
         codex.fork(target, target.path.parent, ordered_id(codex.means.ids(), NOW), "nope")

@@ -154,7 +154,7 @@ def test_an_empty_file_beside_a_session_of_the_same_id_hides_nothing(tmp_path: P
     assert sessions.find("abc").path == sessions.find("ab").path == str(path)
     pi_session(tmp_path, "2026-03-15T11-00-00-000Z_abc.jsonl")
     for attempt in (lambda: sessions.find("abc"), lambda: sessions.write_user_message("abc", "which one?")):
-        with pytest.raises(NotFoundError, match="fits 2 sessions"):
+        with pytest.raises(NotFoundError, match="matches 2 sessions"):
             unchanged(path, attempt)
 
 

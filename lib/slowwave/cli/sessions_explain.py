@@ -1,4 +1,4 @@
-"""``slowwave sessions show --compactions``: what each compaction of a session did, and where the rest can be read."""
+"""``slowwave sessions show --reading|--compactions``: how a session is read, and what each compaction of it did."""
 
 import argparse
 import os
@@ -9,25 +9,109 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from slowwave.cli.options import settings_of
-from slowwave.cli.output import bold, harmless, say, say_json
-from slowwave.cli.sessions_compact import stored_session
+from slowwave.cli.output import bold, harmless, say, say_json, tell_damage
+from slowwave.cli.parser import settings_of
 from slowwave.cli.sessions_target import Target, opened, readable_session
+from slowwave.cli.sessions_write import stored_session
 from slowwave.compaction.job.book import Appended, Condition, conditions, folder_of, read_book
 from slowwave.compaction.job.due import due
 from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.job.recovery import as_it_stands, is_open
 from slowwave.errors import DONE, UsageError
 from slowwave.formats.model import Message, SessionFiles
+from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Said
+from slowwave.reading.session import read
+from slowwave.secrets.redactor import redactor_of
 from slowwave.settings import CompactionSettings
 from slowwave.stores.model import StoredSession
+
+_WIDTH_OF_WORDS = 160
+
+
+def reading(args: argparse.Namespace) -> int:
+    """Print what slowwave reads in a session, in its order, secrets taken out."""
+    with readable_session(args, args.id) as target:
+        return _tell_reading(args, target)
+
+
+def _tell_reading(args: argparse.Namespace, target: Target) -> int:
+    dialect, files = opened(target.found, args.mode)
+    transcript = dialect.read(files)
+    redact = redactor_of(settings_of(args), os.environ, create=False)
+    found = read(transcript.messages, redact)
+    if args.json:
+        say_json(
+            [{"dialect": transcript.dialect, "session": transcript.files.id, "items": [*map(_form_read, found.items)]}]
+        )
+        return DONE
+    say(bold(f"{transcript.dialect} {transcript.files.id}" + (f": {transcript.title}" if transcript.title else "")))
+    for item in found.items:
+        for line in _lines_read(item):
+            say(harmless(line))
+    tell_damage([target.told(str(problem)) for problem in transcript.problems])
+    return DONE
+
+
+def _form_read(item: Meaning) -> dict[str, Any]:
+    places = [{"part": span.part, "offset": span.offset, "length": len(span.raw)} for span in item.sources]
+    form: dict[str, Any] = {"at": item.at.isoformat() if item.at else None, "record": item.record, "sources": places}
+    match item:
+        case Said():
+            parts = [{"text": part.text, "pasted": part.is_pasted} for part in item.parts]
+            return form | {"kind": "said", "speaker": item.speaker, "channel": item.channel, "parts": parts,
+                           "last": item.is_last, "refused": item.refused}  # fmt: skip
+        case Chosen():
+            options = [{"label": option.label, "description": option.description} for option in item.options]
+            return form | {"kind": "chosen", "question": item.question, "options": options, "answer": item.answer}
+        case Ran():
+            proven = [{"command": c.text, "purpose": c.purpose, "outcome": c.outcome} for c in item.run.commands]
+            return form | {
+                "kind": "ran",
+                "line": item.line,
+                "code": item.run.code,
+                "proven": proven,
+                "cause": item.cause,
+            }
+        case Failed():
+            return form | {"kind": "failed", "tool": item.tool, "error": item.error}
+        case Edited():
+            return form | {"kind": "edited", "path": item.path}
+
+
+def _lines_read(item: Meaning) -> Iterator[str]:
+    match item:
+        case Said():
+            channel = "" if item.channel == "typed" else f" ({item.channel})"
+            for part in item.parts:
+                yield f"{item.speaker}{channel}{' pasted' if part.is_pasted else ''}: {_short(part.text)}"
+            if item.refused:
+                yield f"  instead of: {_short(item.refused)}"
+        case Chosen():
+            yield f"person chose: {_short(item.question)} \u2192 {_short(item.answer)}"
+        case Ran():
+            for command in item.run.commands:
+                yield f"  {command.outcome}: {_short(command.text)}" + (
+                    f"  [{command.purpose}]" if command.purpose else ""
+                )
+            if item.cause:
+                yield f"    because: {_short(item.cause)}"
+        case Failed():
+            yield f"  failed: {item.tool}: {_short(item.error)}"
+        case Edited():
+            yield f"  edited: {item.path}"
+
+
+def _short(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= _WIDTH_OF_WORDS else words[: _WIDTH_OF_WORDS - 1] + "\u2026"
+
 
 _MOST_LOST = 20
 _MOST_RANGES = 20
 _CONDITIONS: dict[Condition, str] = {
     "intact": "intact",
     "changed": "changed since or gone",
-    "unknown": "of which no digest was noted",
+    "unknown": "not checked: no digest was noted",
 }
 _WIDTH = 100
 
@@ -90,7 +174,7 @@ def _compactions(args: argparse.Namespace, target: Target) -> int:
         return DONE
     say(f"now: {size}")
     for row in rows:
-        for line in _lines(row, files):
+        for line in _lines_of(row, files):
             say(target.told(line))
     if not rows:
         say("no compactions")
@@ -105,7 +189,7 @@ def _size(session: StoredSession, settings: CompactionSettings) -> str:
     try:
         found = due(read_session(session.dialect, session.files), settings, soft=0)
     except UsageError as error:
-        return f"nobody can tell its size: {error}"
+        return f"its size cannot be told: {error}"
     return found.reason if found.level == "ok" else f"{found.reason} ({found.level})"
 
 
@@ -136,7 +220,7 @@ def _with_prunings(rows: Sequence[_Row], known: Sequence[Appended]) -> list[_Row
     return found
 
 
-def _lines(row: _Row, files: SessionFiles) -> Iterator[str]:
+def _lines_of(row: _Row, files: SessionFiles) -> Iterator[str]:
     form, done = row.form(), row.done
     if done is not None and done.source == "prune":
         yield bold("outputs of tools cleared by slowwave")

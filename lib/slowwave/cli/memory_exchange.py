@@ -1,0 +1,259 @@
+"""``slowwave memory export|context|share|remember|forget|quarantine``: what goes out, comes in and is kept out."""
+
+import argparse
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from slowwave.cli.memory_facts import MemoryFolder, row_of, the_one
+from slowwave.cli.output import dim, harmless, open_to, say, say_json, screen_width, tell_damage, warn, wrapped
+from slowwave.cli.parser import settings_of
+from slowwave.clock import SystemClock
+from slowwave.consolidation.facts import doubts_of
+from slowwave.consolidation.team import accept_for_team, share, team_of
+from slowwave.errors import DONE, NotFoundError, RefusedError, UnreadableError, UsageError
+from slowwave.extraction.quarantine import MAX_TEXT, read_quarantine
+from slowwave.files import atomic_write
+from slowwave.letters import one_line
+from slowwave.memory.book import read_book, standing_of
+from slowwave.memory.delivery.sections import section_of, with_section
+from slowwave.memory.folder import read_or_none
+from slowwave.memory.foreign import known_lines, warning
+from slowwave.memory.index import best_lines
+from slowwave.memory.ledger import read_ledger
+from slowwave.memory.pages import target_of
+from slowwave.memory.team import OtherLine, mine_of, read_others
+from slowwave.models.meter import bytes_of
+from slowwave.places import agent_around
+from slowwave.secrets.redactor import NAMELESS, redactor_of
+from slowwave.settings import Settings
+from slowwave.stores.discovery import known_projects
+
+VERSION = 1
+BESIDE = "check this: a tool's output brought the same into"
+
+
+def show_export(args: argparse.Namespace) -> int:
+    """Print one project's memory as JSON or as a section of Markdown, or put that section into a file."""
+    folder = _the_only(args.folders)
+    book = read_book(folder.path)
+    standing = standing_of(book, settings_of(args).consolidation.half_lives)
+    doubts = doubts_of(folder.path)
+    warned = {m.id: f"{BESIDE} {line.file}" for m in book.memories.values() if (line := doubts.has(m.text))}
+    if doubts.number:
+        warn(f"{folder.project}: {warning(doubts.number)}; none of them is exported")
+    if args.format == "json":
+        if args.into:
+            raise UsageError("--into takes a section: use it with --format agents")
+        rows = [
+            row_of(folder, m, standing=standing) | ({"warning": warned[m.id]} if m.id in warned else {})
+            for m in book.memories.values()
+            if args.all or (m.status == "active" and not m.is_retraction)
+        ]
+        # one object, unlike the list: what is exported is read as a whole
+        say_json([{"version": VERSION, "project": folder.project, "memory": str(folder.path), "memories": rows}])
+        return DONE
+    lines = section_of(book.own, standing, warned)
+    if not args.into:
+        say("\n".join(lines))
+        return DONE
+    changed = _put(args.into, lines)
+    say(f"{args.into}: {'updated' if changed else 'is up to date'}, {len(book.own)} memories.")
+    return DONE
+
+
+def show_context(args: argparse.Namespace) -> int:
+    """Print what is worth most of one project's memory, whoever wrote it, within a number of tokens."""
+    folder = _the_only(args.folders)
+    book = read_book(folder.path)
+    doubts = doubts_of(folder.path)
+    memories = [m for m in book.active if not (m.stands and target_of(m.line)) and not doubts.has(m.text)]
+    standing = standing_of(book, settings_of(args).consolidation.half_lives)
+    lines = best_lines(memories, standing, bytes_of(args.tokens))
+    if args.json:
+        shown = sum(not line.startswith("#") for line in lines)
+        say_json([{"project": folder.project, "lines": lines, "shown": shown, "memories": len(memories)}])
+    else:
+        say("\n".join(lines) or "Nothing is remembered that fits.")
+    return DONE
+
+
+def _the_only(folders: list[MemoryFolder]) -> MemoryFolder:
+    own = [folder for folder in folders if not folder.is_global]
+    if not own:
+        raise NotFoundError("no memory folder; slowwave run nightly makes one")
+    if len(own) > 1:
+        raise UsageError(
+            f"{len(own)} projects match; choose one with --project: {', '.join(f.project for f in own[:5])}"
+        )
+    return own[0]
+
+
+def _put(path: Path, lines: list[str]) -> bool:
+    """Put the section into a file; return whether that changed it. A link is followed, what it points at is changed."""
+    target = path.expanduser().resolve()
+    if not target.parent.is_dir():
+        raise UnreadableError(target.parent, "does not exist", "name a file in a folder that does")
+    old = read_or_none(target)
+    new = with_section(old or b"", lines, target)
+    if new == old:
+        return False
+    # a file of its own is for everybody who works in the repository, as one that an editor makes
+    atomic_write(target, new, mode=None if old is not None else 0o644)
+    return True
+
+
+def show_shared(args: argparse.Namespace) -> int:
+    """List what is shared, by whom, and what of others' is held back; or accept memories for the team."""
+    settings = settings_of(args)
+    if not settings.memory.shared:
+        raise UsageError("nothing is shared: set memory.shared to a folder of the repository (docs/team.md)")
+    if args.id:
+        return _accept(args, settings)
+    rows = [row for folder in args.folders for row in _rows_shared(folder, settings)]
+    if args.json:
+        say_json(rows)
+        return DONE
+    for row in rows:
+        held = f" held back: {row['held']}" if row["held"] else ""
+        first = harmless(f"{row['name']}  {row['category']:<10}  ")
+        text = f"{row['text']} ({row['who']}){held} [{row['project']}]"
+        for line in wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=dim):
+            say(line)
+    if not rows:
+        say("Nothing is shared yet: slowwave memory share ID accepts a memory for everybody who works here.")
+    return DONE
+
+
+def _accept(args: argparse.Namespace, settings: Settings) -> int:
+    """Accept memories for the team, or take that back, and write what that changes."""
+    if agent := agent_around(os.environ):
+        raise RefusedError(f"memory share ID: a person decides, and {agent} runs this; use a terminal of your own")
+    now = SystemClock().now()
+    for name in args.id:
+
+        def has(folder: MemoryFolder, name: str = name) -> bool:
+            return not folder.is_global and any(m.id.startswith(name) for m in read_book(folder.path).active)
+
+        folder, _ = the_one(args.folders, f"memory {name}", has)
+        root = _root_of(folder, settings)
+        team = team_of(root, settings.memory.shared, os.environ)
+        if team is None:
+            where = Path(root or folder.project) / settings.memory.shared
+            raise NotFoundError(f"{where} is not there: make the folder, and commit a file in it for the others")
+        one = accept_for_team(folder.path, name, now, withdraw=args.withdraw)
+        items = share(folder.path, team, redactor_of(settings, os.environ))
+        if args.json:
+            say_json([{"id": one.id, "text": one.text, "items": [msgspec.to_builtins(item) for item in items]}])
+            continue
+        say(f"{'Taken back' if args.withdraw else 'Accepted'}: {harmless(one.text)}")
+        for item in items:
+            say(f"  {item.action:<8}  {harmless(f'{item.target}  {item.reason}')}")
+    return DONE
+
+
+def _root_of(folder: MemoryFolder, settings: Settings) -> str:
+    projects = known_projects(settings, os.environ).projects
+    return next((p.root for p in projects if p.memory.resolve() == folder.path), "")
+
+
+def _rows_shared(folder: MemoryFolder, settings: Settings) -> Iterator[dict[str, str]]:
+    team = team_of(_root_of(folder, settings), settings.memory.shared, os.environ)
+    if team is None or folder.is_global:
+        return
+    for name, (one, _) in mine_of(read_ledger(folder.path), team.author).accepted.items():
+        mine = OtherLine(name, one.author, one.category or "project", one.text, one.since)
+        yield msgspec.to_builtins(mine) | {"held": "", "who": "you", "project": folder.project}
+    for line in read_others(folder.path):
+        yield msgspec.to_builtins(line) | {"held": line.held, "who": line.who, "project": folder.project}
+
+
+def ask_remember(args: argparse.Namespace) -> int:
+    """Tell an agent what becomes of words that it asks to be remembered; nothing is written."""
+    return _tell_agent(args, "remembers")
+
+
+def ask_forget(args: argparse.Namespace) -> int:
+    """Tell an agent what becomes of what it asks to be forgotten; nothing is written."""
+    return _tell_agent(args, "forgets")
+
+
+def _tell_agent(args: argparse.Namespace, does: str) -> int:
+    """Say that the next night finds the request in the transcript: this call stands there, and is all that is needed.
+
+    Raises:
+        UsageError: no agent runs this, so that no transcript will show it.
+    """
+    words = redactor_of(settings_of(args), os.environ, create=False)(" ".join(args.words))
+    if not agent_around(os.environ):
+        raise UsageError(
+            f"memory {args.action} is for an agent's session, where the next night reads it; what you want remembered"
+            " you can write into MEMORY.md yourself"
+        )
+    told = (
+        f"The next night {does} this if the person typed it in this session; else it waits until they accept it"
+        " (slowwave review)."
+    )
+    if args.json:
+        say_json([{"asked": args.action, "words": words}])
+    else:
+        say(told)
+    return DONE
+
+
+def show_quarantine(args: argparse.Namespace) -> int:
+    """Print what was refused and what tools brought, of every memory folder; of more than the limit the newest."""
+    every = [row for folder in args.folders for row in (*_refused(folder), *_foreign(folder))]
+    every.sort(key=lambda row: row["at"])
+    rows = every[-args.limit :]
+    if args.json:
+        say_json(rows)
+    elif not rows:
+        say("Nothing was refused, and no line of the memory files came from a tool.")
+    else:
+        for row in rows:
+            at = f"{row['at'][:19]}Z" if row["at"] else "no time"
+            say(f"{dim(at)}  {row['project']}  session {row['session']['id']}  {open_to(row['reason'])}")
+            for line in wrapped(row["text"], first="  ", rest="  ", width=screen_width()):
+                say(line)
+        _say_numbers(every)
+    if len(every) > len(rows):
+        warn(f"the newest {len(rows)} of {len(every)}: --limit {len(every)} shows all")
+    return DONE
+
+
+def _say_numbers(every: list[dict[str, Any]]) -> None:
+    """Print how many there are for each reason, whatever of them was shown."""
+    reasons = Counter("came from tools" if "file" in row else row["reason"] for row in every)
+    say("")
+    for reason, number in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+        say(f"{number:>5}  {reason}")
+
+
+def _refused(folder: MemoryFolder) -> Iterator[dict[str, Any]]:
+    refused, problems = read_quarantine(folder.path)
+    tell_damage(problems)
+    for one in refused:
+        yield msgspec.to_builtins(one) | {"project": folder.project}
+
+
+def _foreign(folder: MemoryFolder) -> Iterator[dict[str, Any]]:
+    """Yield the lines that stand in memory files since a tool's output said so."""
+    for line, known in known_lines(folder.path):
+        writer, source = known.first if known else ("person", None)
+        if writer != "tool" or source is None:
+            continue
+        yield {
+            "session": {"dialect": source.dialect, "id": source.session, "path": source.path},
+            "record": source.record,
+            "at": source.at,
+            "reason": f"stood in {source.by} before it stood in {line.file}, which slowwave did not write",
+            "text": one_line(NAMELESS(line.text))[:MAX_TEXT],
+            "file": str(folder.path / line.file),
+            "written_by": writer,
+            "project": folder.project,
+        }

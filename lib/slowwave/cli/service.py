@@ -1,0 +1,218 @@
+"""``slowwave serve`` and ``deploy``: the schedules of prefect.yaml, in this process or through a server of one's own.
+
+``serve`` is for one machine and one person, with a Prefect server of its own where none is given. A service that
+survives reboots is ``deploy``, which first checks all that would fail at night, and a worker.
+"""
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from slowwave.cli.output import say, warn
+from slowwave.clock import SystemClock
+from slowwave.errors import DONE, SlowwaveError, UsageError
+from slowwave.files import private_folder
+from slowwave.service.deployments import (
+    POOL,
+    Document,
+    as_switched,
+    in_pool,
+    in_time_zone,
+    read_project,
+    time_zone,
+)
+from slowwave.service.page_server import page_served, place_path
+from slowwave.service.server import (
+    load_job,
+    prefect_environment,
+    prefect_home,
+    project_root,
+    require_address,
+    require_server,
+)
+from slowwave.settings import load_settings
+
+# Two jobs of different kinds may run at once; one of a kind is the deployment's own limit.
+AT_ONCE = 2
+
+
+def configure_serve(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``slowwave serve``."""
+    parser.add_argument("--timezone", metavar="ZONE", help="IANA name; this machine's zone by default")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=0,
+        metavar="N",
+        help="port of its own server; by default that of the last time, else any free one",
+    )
+
+
+def run_serve(args: argparse.Namespace) -> int:
+    """Serve until interrupted or terminated; the schedules are left as they are."""
+    zone = time_zone(args.timezone)
+    # Both, until Prefect puts its own in their place: a shell's background job inherits an ignored SIGINT, and a plain
+    # SIGTERM would leave the own server behind.
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, signal.default_int_handler)
+    is_given = bool(os.environ.get("PREFECT_API_URL"))
+    try:
+        with _server(args.port) as api:
+            say(f"Prefect: {api.removesuffix('/api')}" + ("" if is_given else ", and the same address next time"))
+            if not is_given:
+                say(f"  to record runs that you start by hand, too: export PREFECT_API_URL={api}")
+            with page_served(lambda: load_settings(os.environ), os.environ, SystemClock()) as place:
+                # what is not read by a person is often kept as a log, where the token of the address has no place
+                is_seen = sys.stdout.isatty()
+                where = place.address if is_seen else f"the address is in {place_path(os.environ)}"
+                say(f"Report and review: {where}")
+                sys.stdout.flush()
+                _serve(in_time_zone(read_project(project_root()), zone))
+    except KeyboardInterrupt:
+        pass  # being stopped is how serving ends
+    return DONE
+
+
+@contextmanager
+def _server(port: int) -> Generator[str]:
+    """Use the server that ``PREFECT_API_URL`` names, else run one as long as this process lives."""
+    home = prefect_home(os.environ)
+    private_folder(home)
+    for name, value in prefect_environment(home).items():
+        os.environ.setdefault(name, value)
+    # what the automation goes by that marks runs whose process was killed
+    os.environ.setdefault("PREFECT_FLOWS_HEARTBEAT_FREQUENCY", "60")
+    given = os.environ.get("PREFECT_API_URL")
+    if given:
+        require_server(given, "unset it: a server is then started along with the schedules")
+        yield given
+        return
+    from slowwave.service.server import is_free, keep_port, kept_port, own_server  # noqa: PLC0415 - only here
+
+    wanted = port or kept_port(home)
+    if wanted and not port and not is_free(wanted):
+        say(f"Port {wanted}, where it was the last time, is taken by another program; another one is used from now on.")
+        wanted = 0
+    with own_server(home, os.environ, port=wanted) as api:
+        keep_port(home, api)
+        os.environ["PREFECT_API_URL"] = api
+        yield api
+
+
+def _serve(document: Document) -> None:
+    from prefect import serve  # noqa: PLC0415 - a second that --help does not pay
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - see above
+
+    from slowwave.service.deployments import register_automations, switches  # noqa: PLC0415 - only with a server
+
+    with get_client(sync_client=True) as client:
+        document = as_switched(document, switches(client, document))
+        register_automations(client)
+    # stopping the process must not leave the schedules paused: the next start would then do nothing, silently
+    serve(*[_deployment(d) for d in document["deployments"]], limit=AT_ONCE, pause_on_shutdown=False)
+
+
+def _deployment(wanted: dict[str, Any]) -> Any:
+    from prefect.client.schemas.objects import ConcurrencyLimitConfig  # noqa: PLC0415 - see above
+    from prefect.schedules import Cron  # noqa: PLC0415 - see above
+
+    flow = load_job(wanted["entrypoint"])
+    for schedule in wanted["schedules"]:
+        off = "" if schedule["active"] else ", off until somebody switches it on"
+        say(f"  {wanted['name']}: {schedule['cron']} ({schedule['timezone']}){off}")
+    sys.stdout.flush()
+    return flow.to_deployment(
+        wanted["name"],
+        schedules=[
+            Cron(s["cron"], timezone=s["timezone"], slug=s["slug"], active=s["active"]) for s in wanted["schedules"]
+        ],
+        parameters=wanted["parameters"],
+        description=wanted["description"],
+        tags=wanted["tags"],
+        concurrency_limit=ConcurrencyLimitConfig(**wanted["concurrency_limit"]),
+    )
+
+
+def configure_deploy(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``slowwave deploy``."""
+    parser.add_argument("--timezone", metavar="ZONE", help="IANA name; this machine's zone by default")
+    parser.add_argument("--pool", default=POOL, metavar="NAME", help=f"work pool of the deployments ({POOL})")
+    parser.add_argument("--create-pool", action="store_true", help="make the pool (of processes) where it is missing")
+    parser.add_argument(
+        "--automations",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="let the server mark runs whose worker died, which would block the next night (on)",
+    )
+
+
+def run_deploy(args: argparse.Namespace) -> int:
+    """Check server, pool and entrypoints, in this order, then deploy; a schedule stays as somebody has switched it."""
+    from slowwave.service import deployments  # noqa: PLC0415 - --help stays fast
+
+    zone = time_zone(args.timezone)
+    document = in_pool(in_time_zone(read_project(project_root()), zone), args.pool)
+    names = [d["name"] for d in document["deployments"]]
+    os.environ.setdefault("DO_NOT_TRACK", "1")
+    version = deployments.require_compatible(_api())
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
+
+    with get_client(sync_client=True) as client:
+        deployments.require_pool(client, args.pool, create=args.create_pool)
+        deployments.require_entrypoints(d["entrypoint"] for d in document["deployments"])
+        document = as_switched(document, deployments.switches(client, document))
+        _deploy(document)
+        says = deployments.register_automations(client) if args.automations else []
+        say(f"Deployed {', '.join(names)} to pool {args.pool} of {client.api_url} (Prefect {version}).")
+        for line in _schedules(document, zone):
+            say(line)
+        for name in says:
+            say(f"  automation  {name}")
+        for doubt in deployments.doubts(client, args.pool):
+            warn(doubt)
+    say(f"Start a worker where the transcripts are: prefect worker start --pool {args.pool}")
+    return DONE
+
+
+def _schedules(document: Document, zone: str) -> list[str]:
+    return [
+        f"  {d['name']:<11} {s['cron']} ({zone})" + ("" if s["active"] else ", off until somebody switches it on")
+        for d in document["deployments"]
+        for s in d["schedules"]
+    ]
+
+
+def _api() -> str:
+    """Return the address of the server, from the environment or Prefect's own profile."""
+    if given := os.environ.get("PREFECT_API_URL"):
+        require_address(given)
+    from prefect.settings import PREFECT_API_URL  # noqa: PLC0415 - a second that --help does not pay
+
+    address = PREFECT_API_URL.value()
+    if not address:
+        example = "export PREFECT_API_URL=http://127.0.0.1:4200/api"
+        raise UsageError(f"PREFECT_API_URL is not set: start `prefect server start`, then {example}")
+    return str(address)
+
+
+def _deploy(document: Document) -> None:
+    import yaml  # noqa: PLC0415 - only this command writes it
+
+    with tempfile.TemporaryDirectory(prefix="slowwave-") as folder:
+        path = Path(folder) / "prefect.yaml"
+        path.write_text(yaml.safe_dump(document), encoding="utf-8")
+        command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(path)]
+        # from the project's root, since entrypoints are relative to it
+        done = subprocess.run(  # noqa: S603 - our own interpreter
+            command, cwd=project_root(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+    if done.returncode != 0:
+        last = " ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-3:])
+        raise SlowwaveError(f"prefect deploy failed: {last}")

@@ -1,0 +1,136 @@
+"""Every screen of a home with a week of sessions: words for people, no line too wide, and colours only for eyes."""
+
+import io
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slowwave.cli import main
+from slowwave.report import COUNTERS
+
+JOBS = (
+    "run nightly --dry-run --force",
+    "run extract",
+    "run consolidate --force",
+    "run compact --dry-run",
+    "run retain --set retention.max_age=3d",
+    "run erase --secrets",
+    "run backfill --dry-run",
+    "run backfill",
+    "run backfill --coverage",
+)
+LISTS = (
+    "status",
+    "nights",
+    "nights show",
+    "review list --all",
+    "memory list --all --foreign",
+    "memory search pnpm",
+    "sessions list",
+    "sessions search pnpm",
+    "retain plan --set retention.max_age=3d",
+    "doctor",
+)
+OTHERS = (
+    "status --all",
+    "memory verify",
+    "memory effect",
+    "memory quarantine",
+    "memory context --project tern",
+    "retain holds",
+    "retain trash",
+    "retain audit",
+)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(scope="module")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("sample")
+    before = dict(os.environ)
+    try:
+        assert main(["run", "nightly", "--direct", "--json", "--sample", str(folder)]) == 0
+        yield folder
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@pytest.fixture(autouse=True)
+def home(sample: Path, own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at the sample, wherever the home of other tests is."""
+    monkeypatch.setenv("HOME", str(sample))
+    for name in ("STATE", "DATA", "CONFIG"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(sample / name.lower()))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    assert own_home != sample
+
+
+def shown(line: str, sample: Path) -> int:
+    return main([*line.split(), "--store", str(sample)])
+
+
+@pytest.mark.parametrize("line", [*JOBS, *LISTS, *OTHERS])
+def test_no_internal_name_reaches_a_screen(line: str, sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a job counts it calls by words for people; settings have their section before them."""
+    names = set(COUNTERS)
+    if line.startswith("run"):
+        shown(f"{line} --json", sample)
+        names |= set(json.loads(capsys.readouterr().out.splitlines()[-1])["counts"])
+    shown(line, sample)
+    told = "".join(capsys.readouterr())
+    assert told
+    assert [name for name in names if "_" in name and re.search(rf"(?<![.\w]){name}\b", told)] == []
+
+
+@pytest.mark.parametrize("line", LISTS)
+def test_a_list_has_colours_for_eyes_and_none_in_a_pipe(
+    line: str, sample: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown(line, sample)
+    piped = capsys.readouterr().out
+    assert "\x1b" not in piped
+    for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}, {}):
+        with monkeypatch.context() as patch:
+            for name, value in plain.items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "stdout", terminal := Terminal())
+            shown(line, sample)
+        assert ("\x1b[" in terminal.getvalue()) == (not plain), plain
+
+
+@pytest.mark.parametrize("line", ["nights", "nights show", "review list --all", "memory list", "memory search pnpm"])
+def test_what_is_read_fits_a_terminal_of_eighty_columns(
+    line: str, sample: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys, "stdout", terminal := Terminal())
+    shown(line, sample)
+    lines = terminal.getvalue().splitlines()
+    assert lines
+    assert [one for one in lines if len(one) > 80 and " " in one.strip()[:80]] == []
+
+
+def test_memories_stand_by_project_and_are_whole_in_a_pipe(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown("memory list --json", sample)
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    active = [row for row in rows if row["status"] == "active"]
+    shown("memory list", sample)
+    lines = capsys.readouterr().out.splitlines()
+    heads = [line for line in lines if line and not line.startswith(" ")]
+    assert [head.partition(":")[0] for head in heads] == ["quill", "tern"]
+    assert len(lines) == len(active) + len(heads) + 1  # and an empty line between them
+    for row in active:
+        (line,) = [line for line in lines if line.startswith(f"  {row['id']}  ")]
+        assert line.endswith(" ".join(row["text"].split()))
