@@ -5,7 +5,6 @@ that are told letter by letter, or in two halves, are here too: the words around
 """
 
 import re
-from functools import cache
 
 from slowwave.secrets.nouns import words
 from slowwave.secrets.oddness import oddness
@@ -22,7 +21,10 @@ from slowwave.secrets.phrases import (
     Span,
     are_parted,
     gap_of,
+    has_word,
     is_last,
+    needles,
+    spaced,
     tokens_of,
     trimmed,
 )
@@ -36,27 +38,6 @@ _ODD = re.compile(rf"(?<![^\s{DENSE}\"'`(\u201c\u00ab])(?=[^\s{DENSE}\"'`]{{0,80
 _DIGIT = re.compile(r"[0-9]")
 
 
-@cache
-def _needles(*heads: str) -> tuple[str, ...]:
-    """Return the words below heads as :func:`_spaced` has them: they begin where a word does, if any."""
-    every = dict.fromkeys(word.lower() for head in heads for word in words(head))
-    return tuple(word if IS_DENSE.match(word) else f" {_SIGNS.sub(' ', word)}" for word in every)
-
-
-def _spaced(text: str) -> str:
-    """Return a text in lower case, its signs as blanks: one character for one."""
-    return " " + _SIGNS.sub(" ", text.lower().replace("\\n", "  "))
-
-
-def _has(text: str, *heads: str) -> bool:
-    """Say whether a text has a word that is below one of the heads."""
-    spaced = _spaced(text)
-    return any(word in spaced for word in _needles(*heads))
-
-
-_SIGNS = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff]|_")
-
-
 def answered(text: str, start: int, at: int) -> list[Span]:
     """Return what is to be typed when something asks for a secret; the word for asking lies between the two places."""
     first = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
@@ -64,7 +45,7 @@ def answered(text: str, start: int, at: int) -> list[Span]:
     stop = min(len(text), at + BEFORE) if stop < 0 else stop
     if _DIGIT.search(text, first, stop) is None:
         return []
-    is_asked = _has(text[first:stop], "asker")
+    is_asked = has_word(text[first:stop], "asker")
     found: list[Span] = []
     for word in _ODD.finditer(text, first, stop):
         left, right = trimmed(text, *word.span())
@@ -137,6 +118,9 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
     direct = _NAMED_AT_ONCE.match(text, at, stop)
     if direct and not is_short and text[start].islower() and is_last(text, direct.end()):
         return [trimmed(text, *direct.span("value"))]
+    given = _GIVEN.search(text, max(0, start - BEFORE), start)
+    if given and not is_short and given["verb"].lower() in _ENTERING:
+        return [given.span("value")]
     for tie in _SAYS.finditer(text, at, stop):
         between = text[at : tie.start()]
         tokens = tokens_of(between)
@@ -154,13 +138,17 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
     return []
 
 
+# "answer Rotterdam to the security question"
+_GIVEN = re.compile(
+    r"(?P<verb>\w{3,12}) [\"'`]?(?P<value>[A-Z\u00c0-\u00de\u0410-\u042f][\w'\-]{2,30})[\"'`]?(?: [a-z]{1,6}){1,3} \Z"
+)
 # a question follows, no answer
 _ASKED = re.compile(r"[^.!\n]{0,60}[?\uff1f]")
 
 
 _AS = frozenset((*words("as"), *words("article")))
 _SAYS = re.compile(
-    r"[:=\uff1a]\s{0,3}|\s[\u2013\u2014\-]\s|[\u662f\u70ba\u4e3a\u306f]|(?<=[\uac00-\ud7af])[\uc740\ub294\uc774\uac00]\s|"
+    r"[:=\uff1a]\s{0,3}|\??\s(?:->|=>|\u2192)\s|\s[\u2013\u2014\-]\s|[\u662f\u70ba\u4e3a\u306f]|(?<=[\uac00-\ud7af])[\uc740\ub294\uc774\uac00]\s|"
     r"(?<=[\s\"'])(?:"
     + "|".join(
         re.escape(w)
@@ -177,10 +165,10 @@ _ANSWER = re.compile(
 
 def spelled(text: str, at: int) -> list[Span]:
     """Return a value that is told letter by letter, behind its noun."""
-    one = _SPELLED.search(text, at, at + BEFORE)
+    one = _SPELLED.search(text, at, at + 2 * BEFORE)
     if one is None:
         return []
-    between = text[at : one.start("value")]
+    between = text[at : one.start("value")].rstrip("\n")
     tokens = tokens_of(between)
     gap, bound = gap_of(tokens)
     if are_parted(between, tokens) or (gap and bound < CLEAR) or len(tokens) > FEW_WORDS + 2:
@@ -190,8 +178,31 @@ def spelled(text: str, at: int) -> list[Span]:
 
 # single letters and digits, all parted by the same sign
 _SPELLED = re.compile(
-    r"[\s:=\"'`(](?P<value>[^\W_](?P<by>[ \-._,]|, |\u00a0|  | - )(?:[\w!#$%&*+?@^](?P=by)){3,40}[\w!#$%&*+?@^])(?!\w)"
+    r"[\s:=\"'`(](?P<value>[^\W_]"
+    r"(?P<by>[ \-._,/|\n]|\n[\-*] |, |\u00a0|  | - |\\n)(?:[!-~](?P=by)){4,40}[!-~])(?![^\s\"'`.,;)])"
 )
+
+
+def joined_words(text: str, start: int, at: int) -> list[Span]:
+    """Return the two parts of a value that a noun tells with a word between them that puts them together."""
+    stop = min(len(text), at + 2 * BEFORE)
+    if _DIGIT.search(text, at, stop) is None:
+        return []
+    near = f" {text[at:stop].lower().replace(',', ' ')} "
+    one = _IN_TWO.match(text, at, stop) if any(word in near for word in _JOINERS) else None
+    if one is None:
+        return _told_together(text, start, at, stop)
+    parts = ("first", "second") if one["first"] else ("a", "b")
+    spans = [trimmed(text, *one.span(part)) for part in parts]
+    first, second = (text[a:b] for a, b in spans)
+    return spans if first and second and oddness(first + second) and not (first + second).isdigit() else []
+
+
+def _told_together(text: str, start: int, at: int, stop: int) -> list[Span]:
+    """Return the two words behind a noun of which the sentence says that they are one value."""
+    two = _TWO_WORDS.match(text, at, stop) if has_word(text[max(0, start - BEFORE) : stop], "together") else None
+    spans = [trimmed(text, *two.span(part)) for part in ("left", "right")] if two else []
+    return spans if spans and oddness("".join(text[a:b] for a, b in spans)) else []
 
 
 def halves(text: str, start: int, at: int) -> list[Span]:
@@ -201,10 +212,10 @@ def halves(text: str, start: int, at: int) -> list[Span]:
         return []
     first = max(0, start - _NEAR_HALF)
     stop = min(len(text), at + _NEAR_HALF)
-    spaced = _spaced(text[first:stop])
-    places = [spaced.find(word) + len(word) - 1 for word in _needles("half") if word in spaced]
+    plain = spaced(text[first:stop])
+    places = [plain.find(word) + len(word) - 1 for word in needles("half") if word in plain]
     others = [_part(text, first + place) for place in places]
-    if len(others) < 2 or not _has(text[first:stop], "password", "short", "key"):  # noqa: PLR2004 - this one is one
+    if len(others) < 2 or not has_word(text[first:stop], "password", "short", "key"):  # noqa: PLR2004 - this one is one
         return []
     for other in others:
         if other is None or other == here:
@@ -218,8 +229,13 @@ def halves(text: str, start: int, at: int) -> list[Span]:
 def _part(text: str, at: int) -> Span | None:
     """Return what follows a word for a part: at once where it is odd, else behind a word that ties it."""
     word = _NEXT.match(text, at)
-    if word and (rest := word["value"][1:].rstrip(".,;:")).isalpha() and rest.islower():
-        word = None
+    if (
+        word
+        and not word["value"][0].isupper()
+        and (rest := word["value"][1:].rstrip(".,;:")).isalpha()
+        and rest.islower()
+    ):
+        word = _TIED.match(text, at) or word
     word = word or _TIED.match(text, at)
     if word is None:
         return None
@@ -227,6 +243,37 @@ def _part(text: str, at: int) -> Span | None:
     return (left, right) if right - left > 1 else None
 
 
+_TWO_WORDS = re.compile(
+    r"[^\n:=]{0,60}?(?:[:=]|\s(?:is|ist|est|es|\u00e8|\u00e9|to|je|\u00e4r|er|on))\s{1,2}"
+    r"(?P<left>\S{2,40})[ \-_](?P<right>\S{2,40})"
+)
+_MADE_OF = (
+    "made of",
+    "made up of",
+    "consists of",
+    "besteht aus",
+    "состоит из",
+    "складається з",
+    "se compone de",
+    "est composé de",
+    "składa się z",
+)
+_IN_TWO = re.compile(
+    r"(?:[^\n.;:=]{0,40}?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\s(?:"
+    + "|".join(
+        re.escape(w)
+        for w in sorted(BONDS | set(words("half")), key=len, reverse=True)
+        if w[:1].isalpha() and not IS_DENSE.match(w) and w not in _AS
+    )
+    + r")(?=\s))|\s(?:c'est|s'appelle)(?=\s))\s{0,3}"
+    rf"(?P<first>[^\s{DENSE}]{{2,40}}),?\s{{0,3}}(?:"
+    + "|".join(re.escape(w) for w in sorted(words("joiner"), key=len, reverse=True))
+    + rf"|(?<=\s)[+&](?=\s))(?:[:,]|\s(?:with|by|in|mit|por|par))?\s{{0,3}}(?P<second>[^\s{DENSE}]{{2,40}})"
+    r"|[^\n.;:=]{0,20}?\s(?:"
+    + "|".join(_MADE_OF)
+    + r")\s(?P<a>\S{2,40})\s(?P<by>and|und|\u0438|\u0439|\u0442\u0430|\u0456|y|et|i|e)\s(?P<b>\S{2,40})"
+)
+_JOINERS = tuple(word if IS_DENSE.match(word) else f" {word} " for word in (*words("joiner"), *_MADE_OF, *"+&"))
 _NEAR_HALF = 160
 _VALUE = rf"[\s{re.escape(OPENERS)}]{{0,4}}(?P<value>[^\s{DENSE}\"'`]{{2,60}})"
 _NEXT = re.compile(rf"(?:\s|[:=])+{_VALUE}")

@@ -3,11 +3,13 @@
 from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from slowwave.secrets.built import built
 from slowwave.secrets.cards import cards
 from slowwave.secrets.glue import APART, glued, parted
 from slowwave.secrets.layers import View, decoded, folded, uncoded, uncoloured, unescaped
+from slowwave.secrets.mixtures import mixtures
 from slowwave.secrets.model import Finding
-from slowwave.secrets.pieces import Row, as_one, row_at, row_behind, row_in, row_within
+from slowwave.secrets.pieces import Row, as_one, row_at, row_before, row_behind, row_in, row_within
 from slowwave.secrets.scan import (
     BEFORE,
     BROKEN,
@@ -79,9 +81,10 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
     is_about = len(text) < _SMALL_WINDOW or kinds & CARD
     words = [hit[1] for hit in hits if told[hit[0]] & CARD] if kinds & CARD else ()
     numbers = cards(text, signs, words) if first <= _ESCAPES and is_about else []
-    if not hits and not runs and not numbers:
+    odd = mixtures(text, signs)
+    if not hits and not runs and not numbers and not odd:
         return []
-    found = findings_in(text, hits, runs, numbers)
+    found = findings_in(text, hits, runs, numbers, odd)
     if depth:
         views = list(decoded(text, runs)) if runs else []
         for view in views:
@@ -124,6 +127,8 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
         if names or seen.kinds & (JOIN | LIST):
             for row in _rows(text, names, seen):
                 _add(found, as_one(text, row), depth - 1, _WRAPS, in_parts=True)
+            for view, is_apart in _built(text, names):
+                _add(found, view, 0, _WRAPS, in_parts=is_apart)
         tags = list(parted(text, [hit[2] for hit in names])) if names else []
         for is_named, places, before, behind in ((True, tags, *_NEAR_NAME), (False, glues, *_NEAR_GLUE)):
             for start, stop in _around([(place, behind) for place in places], before) if places else ():
@@ -136,14 +141,26 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
             _add(found, view, depth - 1, _WRAPS + 1)
 
 
+def _built(text: str, names: Sequence[Hit]) -> Iterator[tuple[View, bool]]:
+    """Yield values that code builds behind names."""
+    last = -APART
+    for _, start, end in names:
+        if end - last >= APART:
+            last = end
+            yield from built(text, start, end)
+
+
 def _rows(text: str, names: Sequence[Hit], seen: _Seen) -> Iterator[Row]:
     """Yield the literals that one expression joins: behind names, at a sign that joins, in a list."""
     last = -APART
-    for number, _, end in names:
+    for number, start, end in names:
         if end - last >= APART:
-            last = end
-            look = row_behind if seen.told[number] & BEFORE else row_within
-            if row := look(text, end, max(0, end - _NEAR_NAME[0])):
+            is_before = seen.told[number] & BEFORE
+            last = end if is_before else last
+            look = row_behind if is_before else row_within
+            if row := look(text, end, max(0, end - _NEAR_NAME[0])) or (
+                row_before(text, start, end) if is_before else None
+            ):
                 yield row
     if seen.kinds & (JOIN | LIST):
         told = seen.told

@@ -33,20 +33,20 @@ LISTS = (
     "%s%s",
     "{}{}",
 )
-_TAGS = r"(?:b|i|u|em|strong|span|mark|code|kbd|wbr)(?:\s[^<>]{0,60})?/?>"
+_TAGS = r"(?:b|i|u|em|strong|span|mark|code|kbd|wbr|br|tt|small|sub|sup|font|a)(?:\s[^<>]{0,60})?/?>"
 # what follows each of the signs that a glue can begin with; one class in front is looked for faster than many forms
 _GLUE = (
-    r"[\\=<*^\]](?:"
-    r"(?<=\\)\r?\n[ \t]{0,80}(?:[>|#*] )?"  # a line that goes on
+    r"[\\=<*^\]\[}](?:"
+    r"(?<=[\w!-~]\\)-(?=\w)|(?<=[\w!-~]\[)/?[biu]\]|(?<=\w\})\\\w{2,8}\{|"
+    r"(?<=\\)\r?\n[+\-]?[ \t]{0,80}(?:[>|#*] )?"  # a line that goes on
     r"|(?<=[^\s=^][=^])\r?\n(?=[^\s=])"  # the same in mail, and in a shell
     r"|(?<=<)!\[CDATA\[|(?<=\])\]>(?:<!\[CDATA\[)?"
     rf"|(?<=[\w!-~]<)(?:/?{_TAGS}(?:</?{_TAGS}){{0,3}}|!--[^<>]{{0,40}}-->)|(?<=[\w!-~]\*)\*(?=\w))"
 )
-_FORMS = {False: re.compile(_GLUE), True: re.compile(rf"(?<![^\s:=(>])<{_TAGS}(?=[^\s<])|{_GLUE}")}
+_FORMS = {False: re.compile(_GLUE), True: re.compile(rf"(?<![^\s:=(>])(?:<{_TAGS}(?=[^\s<])|\\text\w\w\{{)|{_GLUE}")}
+_PARTING = rf"(?:</?{_TAGS}|\*(?<=\w\*)\*?\w|\[/?[biu]\]|\\-(?=\w)|\\text\w\w\{{|<!--[^<>]{{0,40}}-->)"
 # behind a name, or the beginning of a secret: what may be parted, with no sign that is worth a look everywhere
-_PARTED = re.compile(
-    rf"(?:[^\n<*]{{1,80}}+|(?!</?{_TAGS}|\*(?<=\w\*)\*?\w)[<*]){{0,6}}+(?=[<*])(?=</?{_TAGS}|\*(?<=\w\*)\*?\w)"
-)
+_PARTED = re.compile(rf"(?:[^\n<*\[\\}}]{{1,80}}+|(?!{_PARTING})[<*\[\\}}]){{0,8}}+(?={_PARTING})")
 # one name holds several values
 APART = 16
 

@@ -1,6 +1,7 @@
 """The words between the name of a secret and its value: where they end, how many they are, how they tie the two."""
 
 import re
+from functools import cache
 
 from slowwave.secrets.nouns import words
 
@@ -84,3 +85,24 @@ def trimmed(text: str, begin: int, stop: int) -> Span:
 
 # a value of JSON, or a line or a tag, ends within the word
 _VALUE_END = re.compile(r"\\?[\"'`](?=[,:;}\])<\\]|$)|</|\\n")
+
+
+@cache
+def needles(*heads: str) -> tuple[str, ...]:
+    """Return the words below heads as :func:`_spaced` has them: they begin where a word does, if any."""
+    every = dict.fromkeys(word.lower() for head in heads for word in words(head))
+    return tuple(word if IS_DENSE.match(word) else f" {_SIGNS.sub(' ', word)}" for word in every)
+
+
+def spaced(text: str) -> str:
+    """Return a text in lower case, its signs as blanks: one character for one."""
+    return " " + _SIGNS.sub(" ", text.lower().replace("\\n", "  "))
+
+
+def has_word(text: str, *heads: str) -> bool:
+    """Say whether a text has a word that is below one of the heads."""
+    plain = spaced(text)
+    return any(word in plain for word in needles(*heads))
+
+
+_SIGNS = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff]|_")

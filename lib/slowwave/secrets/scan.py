@@ -11,12 +11,13 @@ from functools import cache
 import ahocorasick_rs
 
 from slowwave.secrets.glue import JOINS, LISTS, MAIL, TAGS
+from slowwave.secrets.kinds import NOUNS, Noun
 from slowwave.secrets.layers import FOLDED
 from slowwave.secrets.model import Finding, Rule
 from slowwave.secrets.named import NAMED, cookies, private_key
 from slowwave.secrets.nouns import words
 from slowwave.secrets.tokens import RUNS, TOKENS
-from slowwave.secrets.told import NOUNS, Noun, told
+from slowwave.secrets.told import told
 from slowwave.secrets.validity import is_masked
 
 RULES: tuple[Rule, ...] = (*TOKENS, *NAMED)
@@ -199,7 +200,11 @@ def runs_in(signs: bytes) -> list[tuple[int, int]]:
 
 
 def findings_in(
-    text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]], numbers: Iterable[tuple[int, int]] = ()
+    text: str,
+    hits: Sequence[Hit],
+    runs: Sequence[tuple[int, int]],
+    numbers: Iterable[tuple[int, int]] = (),
+    odd: Iterable[tuple[int, int]] = (),
 ) -> list[Finding]:
     """Return the secrets of a plain text, in order, none overlapping another.
 
@@ -208,6 +213,7 @@ def findings_in(
         hits: what :func:`anchors_in` says of it.
         runs: what :func:`runs_in` says of it.
         numbers: where numbers of cards lie in it.
+        odd: where mixtures lie that nothing need name.
     """
     found: list[Finding] = []
     _, rules, kinds = _automaton()
@@ -233,6 +239,7 @@ def findings_in(
             if (noun := kinds[number]) is not None and not noun.is_idle(text, start, stop):
                 found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, noun)]
     found += [Finding(a, b, "card", text[a:b]) for a, b in numbers]
+    found += [Finding(a, b, "told", text[a:b]) for a, b in odd]
     found += _in_runs(text, runs)
     return apart(found) if len(found) > 1 else found
 

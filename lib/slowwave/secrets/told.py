@@ -7,12 +7,12 @@ beyond doubt. Languages without blanks are cut where their script ends.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
 from functools import partial
 
-from slowwave.secrets.answers import answered, fed, halves, security_answer, spelled
-from slowwave.secrets.codes import CARD_DIGITS, PIN_DIGITS, few_digits, of_user, opening, pair_of
+from slowwave.secrets.answers import answered, fed, halves, joined_words, security_answer, spelled
+from slowwave.secrets.codes import CARD_DIGITS, PIN_DIGITS, coded, few_digits, of_user, opening, pair_of
+from slowwave.secrets.kinds import DIGIT, Kind, Noun, is_within
+from slowwave.secrets.mixtures import answered_below, around, below, listed, phrase, phrase_before
 from slowwave.secrets.nouns import words
 from slowwave.secrets.oddness import oddness
 from slowwave.secrets.phrases import (
@@ -38,55 +38,17 @@ from slowwave.secrets.phrases import (
     trimmed,
 )
 
-
-class Kind(StrEnum):
-    """What a noun says of the value; the heads of the file of nouns."""
-
-    PASSWORD = "password"  # noqa: S105 - a head
-    SHORT = "short"
-    PASS = "pass"  # noqa: S105 - a head
-    KEY = "key"
-    PLAIN_KEY = "plain-key"
-    PIN = "pin"
-    SHORT_PIN = "short-pin"
-    CARD_CODE = "card-code"
-    LOGIN = "login"
-    OPENED = "opened"
-    USER = "user"
-    ASKS = "asks"
-    FED = "fed"
-    ANSWER = "answer"
-    SHORT_ANSWER = "short-answer"
-    HALF = "half"
-
-
-# short nouns are part of many words, and looked for with what may end them; a letter of another script is looked for as
-# a question mark
-_LINKS = " :=\"'`*?"
-_ENDS = {
-    Kind.SHORT: " :=\"'*.,!?\n",
-    Kind.PASS: _LINKS,
-    Kind.SHORT_PIN: _LINKS,
-    Kind.KEY: " :=",
-    Kind.LOGIN: " :=(",
-    Kind.OPENED: ' :,.\n"\\?',
-    Kind.USER: "/:",
-    Kind.ASKS: ' ,:.\n"\\',
-    Kind.HALF: " ,:=",
-}
-_WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)
-COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN, Kind.USER, Kind.OPENED, Kind.ASKS, Kind.HALF)
-_BEGINNING = (Kind.OPENED, Kind.ASKS, Kind.HALF, Kind.ANSWER, Kind.SHORT_ANSWER, Kind.FED)
 _ENTERING = frozenset(words("entering"))
 _WITH = frozenset(words("with"))
 # these stand in addresses and in commands
 _IN_CODE = (Kind.USER, Kind.FED)
 # the first odd word behind them is a value, or none is
-_AT_ONCE = (Kind.PASS, Kind.KEY, Kind.PLAIN_KEY)
+_AT_ONCE = (Kind.PASS, Kind.KEY, Kind.PLAIN_KEY, Kind.HINT)
 _AFTER = " :="
+_AS_ALSO = frozenset(words("as")) - frozenset(words("user")) - {"user", "la", "là"}
 _SAID = re.compile(r"\b(?:is|as|was|are)\s(?:\w+\s)?\Z")
 # how far from the noun values are looked for
-_REACHES = {Kind.PASSWORD: REACH, Kind.SHORT: 60, Kind.PASS: 40, Kind.KEY: 80, Kind.PLAIN_KEY: 80}
+_REACHES = {Kind.PASSWORD: REACH, Kind.SHORT: 60, Kind.PASS: 40, Kind.KEY: 80, Kind.PLAIN_KEY: 80, Kind.HINT: 40}
 # words without anything odd are passed over at once
 _ODD_WORD = (
     r"(?<![^\s{0}])(?=[^\s{0}]{{0,80}}?(?:[0-9!#$%&*+=?@^]|[a-z][A-Z]|[a-z]{{3}}[\-._][a-z]{{3,20}}[\-._][a-z]{{3}}"
@@ -97,95 +59,30 @@ _CANDIDATE = re.compile(_ODD_WORD.format(DENSE))
 _ASCII_CANDIDATE = re.compile(_ODD_WORD.format(""))
 _REST = re.compile(rf"[^\W\d_{DENSE}]{{0,12}}(?:\(s\)|['\u2019][^\W\d_]{{1,3}})?")
 _CODE_BEHIND = re.compile(r"[_$\[(]|(?<=[A-Za-z])[0-9]|[.\-/@](?=[A-Za-z_)])")
-# words of many texts are looked at closely only where something odd is in reach
-_BETWEEN = r"[ \t:=\-*>,./|\"'`()]{0,6}+"
-_LETTERS = r"[^\x00-@\[-`{-\x7f]++"
-_NEAR = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,9}}+{_BETWEEN}[0-9_!#$%&+?@^]")
-_NEAR_KEY = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,7}}+{_BETWEEN}[0-9_!#$%&+?@^](?=\S{{3}})")
-
-
-def _near_code(text: str, at: int) -> re.Match[str] | None:
-    return _SOME_DIGITS.search(text, max(0, at - BEFORE), at + _FEW_CHARS)
-
-
-def _near_digit(text: str, at: int) -> re.Match[str] | None:
-    return _DIGIT.search(text, max(0, at - BEFORE), at + BEFORE)
-
-
-_DIGIT = re.compile(r"[0-9]")
-_SOME_DIGITS = re.compile(r"[0-9]{4}|[0-9]{3}[ \-][0-9]{3}")
-_NEARS = {Kind.KEY: _NEAR_KEY.match, Kind.OPENED: _near_code, Kind.ASKS: _near_digit, Kind.HALF: _near_digit}
+# how odd a word must be that shares a line with a noun, and whether a name with a year is enough
+_AROUND = {
+    **dict.fromkeys((Kind.PASSWORD, Kind.PASS, Kind.PIN, Kind.PLAIN_KEY, Kind.ANSWER, Kind.SHORT), (CLEAR, True)),
+    **dict.fromkeys((Kind.LOGIN, Kind.ASKS, Kind.USER, Kind.SHORT_PIN, Kind.HINT), (BEYOND_DOUBT, True)),
+    **dict.fromkeys((Kind.KEY, Kind.LOOSE), (BEYOND_DOUBT, True)),
+    Kind.OPENED: (BEYOND_DOUBT, False),
+}
 _BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
 
 
-_SOME_BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
 _OWNER = re.compile(
     r"(?:sudo|root|admin|user|login|db|database|ssh|ftp|wi-?fi|vpn|my|the|your|our|server|mail|email|account|and|with"
     r"|el|la|il|le|mi|mia|tu|tua|ma|mon|mein|meine|dein|das|die|minha|minu|mijn|min|mitt|det|moje|moja|benim|saya)"
     r"['\u2019s]{0,2}[ \-:,]{1,2}\Z",
     re.IGNORECASE,
 )
-# an escaped end of a line
-_BROKEN = re.compile(r"\\[nrt]")
+# a variable that is given a value
+_ASSIGNED = re.compile(r"\s{0,3}:?=(?!=)")
 # of what was taken out before
 _MARK = re.compile(r"\[(?:secret:[\w\-]*)?\Z")
-_SHORT = 4
-# behind a stem: any ending, in a compound, too
-_ANY = "*"
 _NEVER = 9
 _KEY_CHARS = 8
 _SOME_CHARS = 6
-_FEW_CHARS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Noun:
-    """What is known of a noun before a text is looked at.
-
-    Attributes:
-        kinds: what it may say of the value, in the order in which that is tried.
-        is_cut: its last character is what ends it.
-        begins: it is so short that it must begin a word: many words end so.
-        is_whole: it must be a word of its own.
-        near: tries at its end whether anything odd is in reach; None for nouns that are rare enough.
-    """
-
-    kinds: tuple[Kind, ...]
-    is_cut: bool
-    begins: bool
-    is_whole: bool
-    near: Callable[[str, int], re.Match[str] | None] | None
-
-    def is_idle(self, text: str, start: int, end: int) -> bool:
-        """Say whether the noun ends another word, or nothing odd is in reach: most of the common ones tell nothing."""
-        if not self.is_cut or self.near is None or self.kinds[0] is Kind.SHORT:
-            return False
-        return (self.begins and _is_within(text, start)) or self.near(text, end - 1) is None
-
-
-def _is_within(text: str, start: int) -> bool:
-    """Say whether a word has begun before ``start``: no escaped end of a line, nor a script without blanks."""
-    before = text[start - 1 : start]
-    return before.isalnum() and not IS_DENSE.match(before) and not _BROKEN.match(text, max(0, start - 2))
-
-
-def _nouns() -> Iterator[tuple[str, Noun]]:
-    found: dict[str, tuple[Kind, ...]] = {}
-    for kind in Kind:
-        for noun in words(kind.value):
-            stem = noun.removesuffix(_ANY)
-            # several words are rare enough without what ends them
-            is_cut = noun.isascii() and stem == noun and (" " not in noun or kind in (Kind.KEY, Kind.LOGIN))
-            for end in _ENDS.get(kind, ("",)) if is_cut else ("",):
-                found[stem + end] = (*found.get(stem + end, ()), kind)
-    for noun, kinds in found.items():
-        near = _NEARS.get(kinds[0], _NEAR.match) if kinds[0] in COMMON else None
-        is_cut, is_whole = not noun[-1].isalnum() and noun.isascii(), kinds[0] in _WHOLE
-        begins = is_whole or (noun.isascii() and (kinds[0] in _BEGINNING or len(noun) - is_cut < _SHORT))
-        yield noun, Noun(kinds, is_cut, begins, is_whole, near)
-
-
-NOUNS = dict(_nouns())
+_HEX = re.compile(r"(?=(?:[0-9]*[a-f]+[0-9]+){2})[0-9a-f]{10,}")
 
 
 def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
@@ -197,10 +94,10 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     if noun.near is not None and noun.near(text, at) is None:
         return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
     before = text[start - 1 : start]
-    if noun.begins and _is_within(text, start):
+    if noun.begins and is_within(text, start):
         return []
     if (
-        (before and before in OF_CODE)
+        (before and before in OF_CODE and not (before == "$" and _ASSIGNED.match(text, at)))
         or (noun.kinds[0] not in _IN_CODE and _CODE_BEHIND.match(text, at))
         or (before and before in "[-:" and _MARK.search(text, max(0, start - 40), start))
     ):
@@ -210,9 +107,34 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     found: list[Span] = []
     for kind in noun.kinds:
         found = found or _of_kind(text, start, at, kind)
-    return found or (spelled(text, at) if noun.kinds[0] in _SPELLED else found)
+    return found + _loose(text, start, at, noun.kinds[0], is_found=bool(found))
 
 
+def _loose(text: str, start: int, at: int, kind: Kind, *, is_found: bool) -> list[Span]:
+    """Return what is spelled, told in two, in a row of words or in a table, and what merely stands nearby."""
+    found: list[Span] = []
+    if DIGIT.search(text, max(0, start - BEFORE), at + 2 * BEFORE) is None:
+        # without a digit it can be words only
+        is_said = kind in _SPELLED and not is_found
+        return (phrase(text, start, at) or phrase_before(text, start)) if is_said else found
+    if kind in _SPELLED:
+        found += [] if is_found else spelled(text, at) or phrase(text, start, at) or phrase_before(text, start)
+        found += joined_words(text, start, at)
+    if kind in _AROUND:
+        least, chosen = _AROUND[kind]
+        is_plain = kind is not Kind.LOOSE
+        chosen = chosen and not text.startswith("wd", start + 1)
+        found += around(text, start, at, least, chosen=chosen, is_plain=is_plain)
+        if kind in _PLAIN and not found and not is_found:
+            found += answered_below(text, at)
+    if kind in _HEADS and at < len(text):
+        found += below(text, start, at) or listed(text, at)
+    return found
+
+
+# nouns whose value may stand in the next line
+_PLAIN = (Kind.PASSWORD, Kind.PASS, Kind.PIN, Kind.PLAIN_KEY, Kind.ANSWER, Kind.SHORT)
+_HEADS = (Kind.PASSWORD, Kind.SHORT, Kind.PASS, Kind.PIN)
 _SPELLED = (Kind.PASSWORD, Kind.SHORT, Kind.PASS, Kind.KEY, Kind.PIN)
 
 
@@ -231,6 +153,10 @@ def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
             found = pair_of(text, at)
         case Kind.USER:
             found = of_user(text, at)
+        case Kind.LOOSE:
+            found = []
+        case Kind.CODE:
+            found = coded(text, start, at)
         case Kind.OPENED:
             found = opening(text, start, at)
         case Kind.PIN | Kind.SHORT_PIN | Kind.CARD_CODE:
@@ -240,7 +166,7 @@ def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
             found = found or [span for span in _behind(text, at, at, Kind.PASS) if oddness(text[slice(*span)]) >= CLEAR]
         case _ if kind in _ANSWERS:
             found = _ANSWERS[kind](text, start, at)
-        case Kind.KEY | Kind.PLAIN_KEY:
+        case Kind.KEY | Kind.PLAIN_KEY | Kind.HINT:
             found = list(_behind(text, start, at, kind))
         case Kind.PASS if not _OWNER.search(text, max(0, start - 12), start):
             found = list(_behind(text, start, at, kind))
@@ -274,6 +200,8 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
         needed = _needed(kind, value, gap, bound, again=again, foreign=foreign, last=is_last(text, stop))
         if kind is Kind.PLAIN_KEY and bound == CLEAR and not gap and len(value) >= _KEY_CHARS:
             needed = CLEAR
+        if kind is Kind.KEY and _HEX.fullmatch(value):
+            needed = CLEAR  # else a hash, which nobody calls a token
         if value and needed < _NEVER and oddness(value) >= needed:
             yield left, right
             again = True
@@ -318,8 +246,14 @@ def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreig
     is_near = bound == CLEAR or not gap
     if kind in (Kind.KEY, Kind.PLAIN_KEY):
         return BEYOND_DOUBT if is_near and len(value) >= _KEY_CHARS else _NEVER
+    if kind is Kind.HINT:
+        return 1 if is_near and not value.isdigit() else _NEVER
     if value.isdigit():
-        needed = 1 if bound == CLEAR and not gap and kind is not Kind.PASS else _NEVER
+        is_told = (bound == CLEAR and (not gap or len(value) >= _SOME_CHARS)) or (last and not gap)
+        is_told = is_told or (
+            last and gap <= 2 * FEW_WORDS and len(value) >= _SOME_CHARS and not value.startswith("20")
+        )
+        needed = 1 if is_told and kind is not Kind.PASS else _NEVER
     elif kind is Kind.PASS:
         needed = CLEAR if is_near and bound == CLEAR and not gap else BEYOND_DOUBT if is_near else _NEVER
     elif again:
@@ -359,7 +293,7 @@ def _ahead(text: str, start: int, at: int) -> list[Span]:
         len(tokens) > MOST_WORDS
         or text[right : last.end()].endswith(STOP)
         or are_parted(between, tokens)
-        or value.isdigit()
+        or (value.isdigit() and not (tokens and tokens[0].lower() in _AS_ALSO))
     ):
         return []
     verb = text[first : last.start()].rstrip(" \"'`\u201c\u00ab").rpartition(" ")[2]

@@ -15,7 +15,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(
-    r"[(){}\[\];]|^[$%&@]|^[A-Z_]+$|^[\w\-]+(?:\.[A-Za-z_][\w\-]*)+$|^/|^\.{1,2}/|^~/|^[a-z][\w+.\-]*:|^\W+$|[=!<>]=|\|\||&&|\\|\?\.|^[\w\-]+=[^=]|^pk_"
+    r"[(){}\[\];]|^[$%&@]|^[A-Z_]+$|^[\w\-]+(?:\.[A-Za-z_][\w\-]*)+$|^/|^\.{1,2}/|^~/|^[a-z][\w+.\-]*:|^\W+$|[=!<>]=(?!\Z)|\|\||&&|\\|\?\.|^[\w\-]+=[^=]|^pk_"
 )
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DIGEST = re.compile(r"(?:sha(?:1|256|384|512)[-:]|md5[-:]).*", re.IGNORECASE)
@@ -56,13 +56,23 @@ def looks_random(secret: str) -> bool:
 
 def looks_chosen(secret: str) -> bool:
     """Say whether a value is a password as people choose them: not a placeholder, not code, and not one plain word."""
-    if len(secret) < _MIN_PASSWORD or _PLACEHOLDER.fullmatch(secret) or _CODE.search(secret) or "..." in secret:
+    if (
+        _NAME_OF_ONE.fullmatch(secret)
+        or len(secret) < _MIN_PASSWORD
+        or _PLACEHOLDER.fullmatch(secret)
+        or _CODE.search(secret)
+        or "..." in secret
+    ):
         return False
     if re.fullmatch(r"(?i)(?:your|my|example|change|placeholder|the|new|old|test|fake|dummy)[-_ ].*|x{4,}.*", secret):
         return False
     return bool(re.search(r"[0-9]|[^A-Za-z0-9_.\-/:+?\u0080-\uffff]", secret)) and not re.fullmatch(
         r"v?\d[\d.,:]*[a-zA-Z]{0,8}", secret
     )
+
+
+# passwordField1: what holds one is called so
+_NAME_OF_ONE = re.compile(r"(?:pass|password|secret|token|login|pwd)(?:[A-Z_][A-Za-z]+)+\d{0,2}")
 
 
 def is_url_password(secret: str) -> bool:

@@ -14,7 +14,7 @@ _VALUE = r"A-Za-z0-9+/=_\-.%~$"
 # how a line ends within a value, and how the next one goes on
 _TAIL = re.compile(r"(?:[\"'][ \t]{0,3}[+.]?[ \t]{0,3})?\\?\r?\Z")
 _NEXT = re.compile(rf"\n[ \t]{{0,80}}(?:[>|#*] )?(?:[+.] {{0,2}}(?=[\"']))?[\"']?(?=[{_VALUE}!@#])")
-_NEXT_ANY = re.compile(r"\n[ \t]{0,80}(?:[>|#*] )?[\"']?(?=\S)")
+_NEXT_ANY = re.compile(r"\n(?:[+\-](?=[ \t]))?[ \t]{0,80}(?:[>|#*] )?[\"']?(?=\S)")
 # a value may end in some of the signs, too
 _TAIL_SIGNS = frozenset("\"'+. \t\r\\")
 _VALUE_SIGNS = frozenset(ascii_letters + digits + "+/=_-.%~$")
@@ -24,7 +24,7 @@ _GOES_ON = frozenset("\\\r\"' \t+.")
 _RANDOM_NEXT = re.compile(r"\n[^\w\n]{0,84}[\w+/=\-.%~]{0,40}?(?:[0-9]|[a-z][A-Z]|[A-Z]{2})")
 # more than a word: a digit, or capitals in the middle
 _RANDOM_PIECE = re.compile(
-    r"(?=[^\s]{0,40}?(?:[0-9]|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/=_\-.%~]{4,400}(?=[\s\"'`\\,;:)<>\]}]|\Z)"
+    r"(?=[^\s]{0,40}?(?:[0-9]|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/=_\-.%~!@#$*]{4,400}(?=[\s\"'`\\,;:)<>\]}]|\Z)"
 )
 
 
