@@ -1,12 +1,15 @@
 """The wheel holds every file, and its command works in a clean environment, from a folder full of hostile names."""
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 import sysconfig
 import tarfile
 import zipfile
 from datetime import UTC, datetime
+from importlib import metadata
 from pathlib import Path
 
 import orjson
@@ -78,6 +81,47 @@ def hostile(tmp_path: Path) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(HOSTILE, encoding="utf-8")
     return tmp_path / "work"
+
+
+def borrowed_wheels(folder: Path) -> None:
+    """Write an empty wheel of each package that slowwave requires, in the version of this environment."""
+    folder.mkdir()
+    for requirement in metadata.requires("slowwave") or ():
+        if "extra ==" in requirement:
+            continue
+        name = re.split(r"[^\w-]", requirement)[0].replace("-", "_")
+        stem = f"{name}-{metadata.version(name)}"
+        files = {
+            "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {metadata.version(name)}\n",
+            "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            "RECORD": "",
+        }
+        if name == "prefect":
+            files["entry_points.txt"] = "[console_scripts]\nprefect = prefect.cli:app\n"
+        with zipfile.ZipFile(folder / f"{stem}-py3-none-any.whl", "w") as packed:
+            for file, text in files.items():
+                packed.writestr(f"{stem}.dist-info/{file}", text)
+
+
+def test_the_line_for_uv_installs_slowwave_with_prefect_beside_it(wheel: Path, tmp_path: Path) -> None:
+    (line,) = re.findall(r"^(uv tool install .*?)  +#", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    program, *words = shlex.split(line)
+    borrowed_wheels(tmp_path / "wheels")
+    command = [Path(sys.executable).with_name(program), *(str(wheel) if word == "." else word for word in words)]
+    bin_folder = tmp_path / "bin"
+    uv = {
+        "UV_NO_INDEX": "1",
+        "UV_FIND_LINKS": str(tmp_path / "wheels"),
+        "UV_TOOL_DIR": str(tmp_path / "tools"),
+        "UV_TOOL_BIN_DIR": str(bin_folder),
+        "UV_CACHE_DIR": str(tmp_path / "cache"),
+        "UV_PYTHON": sys.executable,
+    }
+    run([*command, "--offline"], tmp_path, **uv)
+    (site,) = tmp_path.glob("tools/slowwave/lib/python*/site-packages")
+    (site / "borrowed.pth").write_text(sysconfig.get_paths()["purelib"], encoding="utf-8")
+    assert run([bin_folder / "slowwave", "--version"], tmp_path).stdout.startswith("slowwave ")
+    assert run([bin_folder / "prefect", "--version"], tmp_path).stdout.strip() == metadata.version("prefect")
 
 
 def test_the_wheel_holds_every_file_and_no_other(wheel: Path) -> None:
