@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -15,6 +16,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from slowwave import commit_of
 from slowwave.samples import build
 
 ROOT = Path(__file__).parents[1]
@@ -36,7 +38,7 @@ def run(command: list[str | Path], cwd: Path, **environ: str) -> subprocess.Comp
 def sources() -> set[str]:
     """Return the files of the checkout that must be in the wheel, by their names there."""
     places = {"lib/slowwave": "slowwave", "flows": "slowwave/_project/flows", "tasks": "slowwave/_project/tasks"}
-    found = {"slowwave/_project/prefect.yaml"}
+    found = {"slowwave/_project/prefect.yaml", *(["slowwave/COMMIT"] if commit_of(ROOT) else [])}
     for place, name in places.items():
         files = [p for p in (ROOT / place).rglob("*") if p.is_file() and p.suffix != ".pyc"]
         found |= {f"{name}/{p.relative_to(ROOT / place).as_posix()}" for p in files}
@@ -51,6 +53,11 @@ def wheel_of(project: Path, folder: Path) -> Path:
 
 def content(wheel: Path) -> set[str]:
     return {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.test"]
+    run(["git", "-C", folder, *who, *words], folder)
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +145,37 @@ def test_a_wheel_made_from_the_source_distribution_is_the_same(wheel: Path, tmp_
     assert content(wheel_of(project, tmp_path / "again")) == content(wheel)
     there = {p.relative_to(project).as_posix() for p in project.rglob("*") if p.is_file()}
     assert {"Makefile", "requirements.lock", "CHANGELOG.md", "LICENSE", "tests/test_packaging.py"} <= there
+
+
+def test_the_version_tells_the_commit_also_of_a_wheel_made_from_a_source_distribution(tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    for name in ("lib", "flows", "tasks"):
+        shutil.copytree(ROOT / name, checkout / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "hatch_build.py", "prefect.yaml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, checkout / name)
+    assert commit_of(checkout) == ""
+    git(tmp_path, "init", "-q")  # a repository around it is somebody else's
+    assert commit_of(checkout) == ""
+    git(checkout, "init", "-q")
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-q", "-m", "first")
+    commit = commit_of(checkout)
+    assert re.fullmatch(r"commit [0-9a-f]{12} of \d{4}-\d\d-\d\d", commit)
+    (checkout / "README.md").write_text("changed", encoding="utf-8")
+    assert commit_of(checkout) == f"{commit}, with changes"
+    git(checkout, "checkout", "-q", "README.md")
+    run([sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", tmp_path], checkout)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path / "unpacked", filter="data")
+    (project,) = (tmp_path / "unpacked").iterdir()
+    wheel = wheel_of(project, tmp_path / "wheel")
+    assert zipfile.ZipFile(wheel).read("slowwave/COMMIT").decode() == commit
+    assert sorted(p.name for p in wheel.parent.iterdir()) == [wheel.name]
+    zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
+    said = run([sys.executable, "-m", "slowwave", "--version"], tmp_path, PYTHONPATH=str(tmp_path / "installed"))
+    assert re.fullmatch(rf"slowwave \S+ \({commit}\)\n", said.stdout)
 
 
 def test_the_command_answers_from_a_hostile_folder(command: Path, hostile: Path, own_home: Path) -> None:

@@ -55,7 +55,7 @@ def desk(tmp_path: Path, own_home: Path) -> Path:
     desk.mkdir()
     for name in ("lib", "flows", "tasks", "docs"):
         shutil.copytree(ROOT / name, desk / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "prefect.yaml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "hatch_build.py", "prefect.yaml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, desk / name)
     build(own_home, datetime.now(UTC))
     return desk

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from slowwave import __version__
+from slowwave import release
 from slowwave.cli.parser import Parser, declared
 from slowwave.cli.quick import import_pathlib
 
@@ -93,9 +93,17 @@ def _print_no_more() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class _Release(argparse.Action):
+    """Tells the version; git is asked only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"slowwave {release()}")  # noqa: T201 - the answer
+        parser.exit()
+
+
 def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
     parser = Parser(prog="slowwave", description="Nightly memory for coding agents.")
-    parser.add_argument("--version", action="version", version=f"slowwave {__version__}")
+    parser.add_argument("--version", action=_Release, nargs=0, help="show version and commit, and exit")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     asked = next((a for a in arguments if not a.startswith("-")), "")
     for name in declared(COMMANDS, arguments):
