@@ -22,7 +22,7 @@ WORDS = {
 
 HEAD = """# Settings
 
-All of them have a default; a file is needed for none. Where the same key is set twice, the later one of these wins:
+Every setting has a default, so no file is needed. Where the same key is set more than once, the last of these wins:
 
 1. the file that `--config` or `$SLOWWAVE_CONFIG` names, else `./slowwave.toml`, else
    `$XDG_CONFIG_HOME/slowwave/config.toml` (`~/.config/slowwave/config.toml`)

@@ -8,7 +8,7 @@ page on a phone, a tablet and a desk, light and dark (``make screens``). With ``
 import os
 import re
 import socket
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -94,6 +94,8 @@ class Screen:
     width: int = WIDTH
     height: int = 1000
     tab: str = ""
+    # what is said where there is room for every column
+    wide: Sequence[str] = ()
     shown: bool = True
 
 
@@ -122,7 +124,7 @@ def screens_of(api: str) -> list[Screen]:
     form = call(api, "/deployments/name/backfill/backfill")["id"]
     return [
         Screen("dashboard", "/dashboard", ["Flow Runs", "You currently have 0 failed or crashed runs.", "slowwave"]),
-        Screen("deployments", "/deployments", [*names, "At 03:30 AM every day"]),
+        Screen("deployments", "/deployments", names, wide=["At 03:30 AM every day"]),
         Screen("night", f"/runs/flow-run/{night['id']}", [*artifacts, *descriptions, "Completed"], tab="Artifacts"),
         Screen("runs", "/runs", [night["name"], "Completed"], shown=False),
         Screen("log", f"/runs/flow-run/{night['id']}", [night["name"], *PHASES], height=3400, shown=False),
@@ -156,7 +158,8 @@ def seen(page: Page, base: str, screen: Screen, picture: Path, width: int = 0, s
     page.still()
     page.picture(picture, width, min(screen.height, HIGHEST))
     text = " ".join(page.run("return document.body.innerText").split())
-    lacks = [f"not there: {said}" for said in screen.says if " ".join(said.split()) not in text]
+    says = [*screen.says, *(screen.wide if width == WIDTH else ())]
+    lacks = [f"not there: {said}" for said in says if " ".join(said.split()) not in text]
     # a message of an error lies over the page
     toasts: list[str] = page.run("return [...document.querySelectorAll('.p-toast')].map(e=>'toast: '+e.innerText)")
     loud = [f"says: {found[0]}" for found in BROKEN.finditer(text)]
