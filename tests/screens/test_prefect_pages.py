@@ -131,7 +131,7 @@ def screens_of(api: str) -> list[Screen]:
         Screen("artifacts", "/artifacts", [*artifacts, *descriptions], shown=False),
         Screen("automations", "/automations", ["slowwave: worker died", "for 3 minutes"], shown=False),
         Screen("funnel", f"/artifacts/artifact/{artifacts['nightly-funnel']['id']}", ["From sessions to memories"]),
-        Screen("report", f"/artifacts/artifact/{artifacts['nights']['id']}", headings, width=1100, height=900),
+        Screen("report", f"/artifacts/artifact/{artifacts['nights']['id']}", headings, width=1100, height=840),
         Screen("backfill-form", f"/deployments/deployment/{form}/run", list(texts_of_form()), width=1100, height=2900),
     ]
 

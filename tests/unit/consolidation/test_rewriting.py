@@ -80,7 +80,7 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
         ({"lines": [{"text": JOINED.replace("8080", "9090"), "entries": [1, 2]}]}, "a number or a name"),
         ({"lines": [{"text": "The billing service needs Redis and a port", "entries": [1, 2]}]}, "number or a name"),
         ({"lines": [{"text": f"{JOINED[:50]} Redis, says Dana", "entries": [1, 2]}]}, "number or a name"),
-        ({"lines": [{"text": JOINED.replace("needs", "never needs"), "entries": [1, 2]}]}, "adds or leaves out a no"),
+        ({"lines": [{"text": JOINED.replace("needs", "never needs"), "entries": [1, 2]}]}, "adds or leaves out a negation"),
         ({"lines": [{"text": "See the port 8080 of Redis", "entries": [1, 2]}]}, "does not say what it rests on"),
         ({"lines": [{"text": f"{JOINED}, {'which is well known here ' * 4}", "entries": [1, 2]}]}, "longer than"),
         (
