@@ -96,7 +96,7 @@ def wrong_text(text: str, entries: Sequence[Entry]) -> str:  # noqa: PLR0911 - o
         return "the text is longer than what it stands for"
     words, first = words_of(text), words_of(given[0])
     if words.marks != first.marks or words.negations != first.negations:
-        return "the text leaves out or adds a number, a name or a negation"
+        return "the text leaves out or adds a number, name or no"
     claims = [claim_of(one, entries[0].item.category) for one in (*given, text)]
     stances = [stance_of(one) for one in (*given, text)]
     for group in (claims, stances):

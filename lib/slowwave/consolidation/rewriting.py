@@ -74,7 +74,7 @@ def page_of(data: object, shown: Sequence[Entry], operations: Sequence[Operation
     said = {name for o in made for name in o.memories} | {holding[n] for n in _numbers(answer) if n in holding}
     lost = [n for n, name in holding.items() if name not in said and not _stands(entries[n])]
     if lost:
-        return Page(refused=f"entry {lost[0]} is left out without a reason")
+        return Page(refused=f"entry {lost[0]} is left out without a word")
     return Page(tuple(o for o in made if not _is_same(o, entries, holding)))
 
 
@@ -123,7 +123,7 @@ def _wrong(text: str, cited: Sequence[Entry]) -> str:  # noqa: PLR0911 - one rea
     if names or line.marks != frozenset(mark for one in sources for mark in one.marks):
         return "the line adds or leaves out a number or a name"
     if bool(line.negations) != any(one.negations for one in sources):
-        return "the line adds or leaves out a negation"
+        return "the line adds or leaves out a no"
     stems = set(line.stems)
     if any(len(stems & set(one.stems)) < _MOST_SAID * len(set(one.stems)) for one in sources):
         return "the line does not say what it rests on"

@@ -195,7 +195,7 @@ class Crabtalk:
         skipped = {line for p in whole.problems if p.kind in SKIPPED for line in range(p.line, p.line + p.lines)}
         if whole.meta_line != 1 or 1 in skipped:
             path = whole.files.paths[0]
-            raise UnreadableError(path, "the first line is not crabtalk metadata, so crabtalk would not load it")
+            raise UnreadableError(path, "the first line is no crabtalk metadata, so crabtalk would not load it")
         seen = [m for m in whole.spoken if m.span.number not in skipped and not m.is_injected]
         last = max((i for i, m in enumerate(seen) if m.is_summary), default=0)
         return seen[last:]
@@ -364,7 +364,7 @@ def session_meta(path: Path) -> MetaLine:
     """
     found = meta_line_of(path)
     if found is None or found.span.number != 1:
-        raise UnreadableError(path, "the first line is not crabtalk metadata, so crabtalk would not load it")
+        raise UnreadableError(path, "the first line is no crabtalk metadata, so crabtalk would not load it")
     return found
 
 

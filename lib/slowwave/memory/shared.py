@@ -51,7 +51,7 @@ def shared_folder(root: str, shared: str) -> Path | None:
     if not shared or not root or not (top / ".git").exists():
         return None
     if where.is_absolute() or {"..", ".git"} & set(where.parts) or not where.parts:
-        raise RefusedError(f"memory.shared: {shared} is not a folder inside a repository; write one like docs/memory")
+        raise RefusedError(f"memory.shared: {shared} is no folder inside of a repository; write one like docs/memory")
     folder = top / where
     if not folder.is_dir():
         return None
@@ -173,7 +173,7 @@ def parsed(file: str, data: bytes) -> Shared:
     try:
         one = _decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ValueError(f"is not a shared memory ({error})") from error
+        raise ValueError(f"is no shared memory ({error})") from error
     if one.v != VERSION:
         raise ValueError("was written by another version of slowwave")
     if one.file != file or one.data != data:

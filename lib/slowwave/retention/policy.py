@@ -45,7 +45,7 @@ class Verdict(msgspec.Struct, frozen=True, gc=False):
         subject: the session.
         removes: it is to go.
         rule: what decided: the name of a setting; ``keep`` when it goes because no ``keep_*`` names it; ``future`` when
-            its time has not come yet; "" when no rule applies to it.
+            its time has not come yet; "" when no rule speaks of it.
         guard: why it stays although ``rule`` says that it goes, or "".
     """
 

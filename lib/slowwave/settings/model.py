@@ -30,7 +30,7 @@ class StoreSettings(_Section, frozen=True):
     fsync: Annotated[bool, Meta(description="fsync after every appended record")] = False
     follow_links: Annotated[
         bool,
-        Meta(description="Read transcripts that are links out of their store; otherwise each is refused and named"),
+        Meta(description="Read transcripts that are links out of their store; else each is refused and named"),
     ] = False
     moved: Annotated[
         dict[str, str], Meta(description="Folders that were moved: old path = new path; one project before and after")
@@ -46,11 +46,10 @@ class ExtractionSettings(_Section, frozen=True):
     ] = 3
     idle: Annotated[timedelta, Meta(description="A session must have rested this long")] = timedelta(minutes=30)
     open_call_rest: Annotated[
-        timedelta, Meta(description="After this much rest a tool call without a result no longer holds a session back")
+        timedelta, Meta(description="After such a rest a tool call without a result keeps a session no longer")
     ] = timedelta(hours=24)
     ended_after: Annotated[
-        timedelta,
-        Meta(description="After this much rest a session counts as ended: all of it is read, however short it is"),
+        timedelta, Meta(description="After such a rest a session has ended: all of it is read, however short it is")
     ] = timedelta(hours=24)
     batch_sessions: Annotated[int, Meta(ge=1, le=5000, description="Sessions in one task run")] = 500
     min_confidence: Annotated[float, Meta(ge=0, le=1, description="Candidates below this are dropped and counted")] = (
@@ -64,7 +63,7 @@ class ConsolidationSettings(_Section, frozen=True):
     min_hours: Annotated[float, Meta(ge=0, description="Hours since the last dream")] = 24.0
     min_sessions: Annotated[int, Meta(ge=0, description="Sessions changed since the last dream")] = 5
     max_wait: Annotated[
-        timedelta, Meta(description="A candidate that no dream has looked at for this long needs no further sessions")
+        timedelta, Meta(description="A candidate no dream has looked at for so long needs no further sessions")
     ] = timedelta(days=7)
     lock_stale: Annotated[timedelta, Meta(description="A lock this old may be taken over")] = timedelta(hours=1)
     mode: Annotated[Literal["auto", "review"], Meta(description="review parks every dream for a person")] = "auto"
@@ -77,14 +76,10 @@ class ConsolidationSettings(_Section, frozen=True):
         float, Meta(ge=0, le=1, description="Candidates below this wait for more evidence")
     ] = 0.55
     review_confidence: Annotated[
-        float,
-        Meta(ge=0, le=1, description="Waiting candidates at or above this are shown to a person (slowwave review)"),
+        float, Meta(ge=0, le=1, description="Waiting candidates from here on are shown to a person (memory review)")
     ] = 0.2
     global_projects: Annotated[
-        int,
-        Meta(
-            ge=0, description="A preference found in this many projects is proposed for all of them; 0 never proposes"
-        ),
+        int, Meta(ge=0, description="A preference of so many projects is proposed for all of them; 0 never proposes")
     ] = 3
     model: Annotated[
         Literal["off", "on"], Meta(description="on lets the model, where one is set, propose merges and successions")
@@ -112,34 +107,32 @@ class CompactionSettings(_Section, frozen=True):
     reserve_tokens: Annotated[
         Annotated[int, Meta(ge=0)] | None,
         Meta(
-            description="Compact when less than this is left of the window (OpenClaw: at least 20,000); unset: as"
+            description="Compact when less than this is left of the window (OpenClaw: at least 20,000); without it as"
             " the client's own settings say, else 16,384",
         ),
     ] = None
     keep_recent_tokens: Annotated[
         Annotated[int, Meta(ge=0)] | None,
         Meta(
-            description="About this many of the newest tokens stay as they are; unset: as the client's own settings"
+            description="About so many of the newest tokens stay as they are; without it as the client's own settings"
             " say, else 20,000 (Cersei: its 10 newest messages)",
         ),
     ] = None
     threshold: Annotated[
-        float,
-        Meta(gt=0, le=1, description="Cersei: compact once this share of the window is used (its compact_threshold)"),
+        float, Meta(gt=0, le=1, description="Cersei: compact from this share of the window on (its compact_threshold)")
     ] = 0.9
     context_window: Annotated[
         int, Meta(ge=0, description="Tokens that every model sees; 0 asks the transcript, then a table")
     ] = 0
     windows: Annotated[
-        dict[str, int], Meta(description="Tokens that particular models see: beginning of the name = tokens")
+        dict[str, int], Meta(description="Tokens that single models see: beginning of the name = tokens")
     ] = {}
     trigger_bytes: Annotated[
-        int,
-        Meta(ge=0, description="Also compact when the records of a context have more bytes than this; 0 never does"),
+        int, Meta(ge=0, description="Compact also when the records of a context have more bytes; 0 never does")
     ] = 0
-    max_sessions: Annotated[int, Meta(ge=1, description="Most sessions that one run compacts in a project")] = 50
+    max_sessions: Annotated[int, Meta(ge=1, description="Sessions that one run compacts in a project")] = 50
     model: Annotated[
-        Literal["off", "on"], Meta(description="on lets the model, where one is set, write a narrative for summaries")
+        Literal["off", "on"], Meta(description="on lets the model, where one is set, tell a narrative in summaries")
     ] = "on"
     min_score: Annotated[
         float, Meta(ge=0, le=1, description="Share of its probes that a model's summary must answer; 0 asks nothing")
@@ -152,7 +145,9 @@ class CompactionSettings(_Section, frozen=True):
             " summarises; off never clears (Codex; other clients have no record for it)"
         ),
     ] = "first"
-    nightly: Annotated[bool, Meta(description="Let nightly compact as well; slowwave run compact always does")] = False
+    nightly: Annotated[
+        bool, Meta(description="Let nightly compact, too; slowwave run compact does it whenever it is asked to")
+    ] = False
 
 
 class BackfillSettings(_Section, frozen=True):
@@ -260,7 +255,7 @@ class SecretsSettings(_Section, frozen=True):
     """How secrets are marked."""
 
     key_file: Annotated[
-        str, Meta(description="File with the key of the marks; made beside the settings file when it is first needed")
+        str, Meta(description="File with the key of the marks; made beside the settings file at first need")
     ] = ""
 
 
@@ -272,17 +267,15 @@ class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields
     ] = False
     require_extracted: Annotated[bool, Meta(description="Sessions that were not extracted yet stay")] = True
     require_archive: Annotated[bool, Meta(description="A verified copy is kept of whatever goes")] = True
-    grace: Annotated[Period, Meta(description="How long removed sessions stay in the trash before they are freed")] = (
-        Period("7d")
-    )
+    grace: Annotated[Period, Meta(description="So long what went lies in the trash before it is freed")] = Period("7d")
     per_run: Annotated[
-        Count, Meta(description="At most this many sessions go in one run, the oldest first; the others wait")
+        Count, Meta(description="So many sessions go in one run at most, the oldest first; the others wait")
     ] = Count("unlimited")
     confirm: Annotated[
         Count | None,
-        Meta(description="This many may go at once even if they are more than half of all sessions, or max_age is 0d"),
+        Meta(description="So many may go at once although they are more than half of all sessions, or max_age is 0d"),
     ] = None
-    pause: Annotated[timedelta, Meta(description="Pause between two removals, to leave the disk to others")] = (
+    pause: Annotated[timedelta, Meta(description="Rest between two removals, so that others get at the disk")] = (
         timedelta(0)
     )
     rescue: Annotated[
@@ -290,13 +283,13 @@ class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields
         Meta(description="What Claude Code or OpenClaw would delete within this time is archived first; or off"),
     ] = PeriodOrOff("8d")
     rescue_max_bytes: Annotated[
-        ByteCount, Meta(description="The packs of everything rescued take at most this much; beyond it the night fails")
+        ByteCount, Meta(description="The packs of all that was archived so take no more; beyond it the night fails")
     ] = ByteCount("5 GB")
     openclaw: Annotated[
         Literal["client", "own"],
         Meta(description="Who carries out OpenClaw's session.maintenance: the client, or retain (own)"),
     ] = "client"
-    purge: Annotated[bool, Meta(description="Take records that are hidden for good out of their files")] = False
+    purge: Annotated[bool, Meta(description="Records that are hidden for good go out of their files")] = False
 
 
 class Settings(_Section, frozen=True):

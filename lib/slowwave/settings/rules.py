@@ -40,19 +40,19 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """
 
     max_age: Annotated[Period | None, Meta(description="Sessions without activity for longer than this go")] = None
-    max_count: Annotated[Count | None, Meta(description="This many stay; the oldest go first")] = None
+    max_count: Annotated[Count | None, Meta(description="So many stay, the oldest go first")] = None
     max_bytes: Annotated[
         ByteCount | None, Meta(description="Above this the least missed and oldest go until low_water is reached")
     ] = None
     low_water: Annotated[float, Meta(gt=0, le=1, description="Share of max_bytes at which removal ends")] = 0.8
-    keep_last: Annotated[Count | None, Meta(description="This many of the newest stay")] = None
-    keep_hourly: Annotated[Count | None, Meta(description="The newest of each of this many hours stays")] = None
-    keep_daily: Annotated[Count | None, Meta(description="The newest of each of this many days stays")] = None
+    keep_last: Annotated[Count | None, Meta(description="The newest so many stay")] = None
+    keep_hourly: Annotated[Count | None, Meta(description="The newest of each of the last so many hours stays")] = None
+    keep_daily: Annotated[Count | None, Meta(description="The newest of each of the last so many days stays")] = None
     keep_weekly: Annotated[Count | None, Meta(description="The same for weeks, which begin on Monday")] = None
     keep_monthly: Annotated[Count | None, Meta(description="The same for months")] = None
     keep_yearly: Annotated[Count | None, Meta(description="The same for years")] = None
     keep_within: Annotated[
-        Period | None, Meta(description="All that are at most this much older than the newest one stay")
+        Period | None, Meta(description="All that are no older than this, seen from the newest one, stay")
     ] = None
 
     @property

@@ -122,7 +122,7 @@ def alone(session: StoredSession, folder: Path, *, dry_run: bool = False) -> Gen
         try:
             held.enter_context(locked_file(path, create=True, timeout_s=0))
         except LockHeldError as error:
-            raise LockHeldError(f"session {session.id}: another run is working on it; nothing was changed") from error
+            raise LockHeldError(f"session {session.id}: another run is at it; nothing was changed") from error
         held.callback(path.unlink, missing_ok=True)
         yield
 

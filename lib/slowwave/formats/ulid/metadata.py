@@ -86,7 +86,7 @@ def read_metadata(path: Path) -> dict[str, object]:
     """Return what the file holds, nothing when there is no such file.
 
     Raises:
-        CorruptStateError: the file cannot be read, or is not a JSON object.
+        CorruptStateError: the file cannot be read, or is no JSON object.
     """
     try:
         value: object = json.loads(path.read_bytes())
@@ -99,7 +99,7 @@ def read_metadata(path: Path) -> dict[str, object]:
             path, f"is not JSON ({error})", "it is rebuilt from the log at the next write"
         ) from error
     if not isinstance(value, dict):
-        raise CorruptStateError(path, "is not a JSON object", "it is rebuilt from the log at the next write")
+        raise CorruptStateError(path, "is no JSON object", "it is rebuilt from the log at the next write")
     return cast("dict[str, object]", value)
 
 
@@ -141,7 +141,7 @@ def checked_ulid(text: str) -> str:
         UsageError: it cannot; no path was made of it (S7.8).
     """
     if not is_ulid(text):
-        raise UsageError(f"session id {text[:64]!r} is not a ULID: 26 capital letters and digits without I, L, O and U")
+        raise UsageError(f"session id {text[:64]!r} is no ULID: 26 capital letters and digits without I, L, O and U")
     return text
 
 

@@ -409,7 +409,7 @@ def _is_there(file: PackedFile) -> bool:
     path = Path(file.path)
     if file.kind == "folder":
         if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):
-            raise RefusedError(f"{path}: is no longer a folder; move it away, then restore again")
+            raise RefusedError(f"{path}: is no folder any more; move it away, then restore again")
         return False
     if not os.path.lexists(path):
         return False
@@ -495,7 +495,7 @@ class PackedPlaces:
         """
         self._load()
         if place not in self._files:
-            raise UnreadableError(place, "is not a file in a pack")
+            raise UnreadableError(place, "is no file in a pack")
         shelf, pack, file = self._files[place]
         return cast("BinaryIO", io.BufferedReader(_Stream(shelf.open(pack), file), _Stream.AHEAD))
 

@@ -152,7 +152,7 @@ def bare() -> bytes:
         ("openclaw", first_version(), "version 1 of pi has no ids", "open it in pi once"),
         ("openclaw", moved("leaf"), "records (leaf, reset)", "send /compact in OpenClaw"),
         ("openclaw", moved("reset"), "records (leaf, reset)", "send /compact in OpenClaw"),
-        ("codex", bare(), "no record for compactions", "continue in a new session"),
+        ("codex", bare(), "no record for compactions", "go on in a new session"),
     ],
     ids=["pi 1", "clawdbot, pi 1", "leaf", "reset", "bare rollout"],
 )
