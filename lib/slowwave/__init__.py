@@ -4,10 +4,11 @@ What other programs may import stands in ``__all__`` (``docs/library.md``); each
 """
 
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slowwave.formats.model import Message, Text, ToolCall, Transcript
     from slowwave.library import Dreaming, context_of, read_session
     from slowwave.stores.sessions import Sessions
@@ -50,13 +51,15 @@ def __getattr__(name: str) -> Any:
 
 def release() -> str:
     """Return the version and, where it is known, the commit: noted in what was built, else that of the checkout."""
+    from pathlib import Path  # noqa: PLC0415 - --help starts no slower for it
+
     package = Path(__file__).parent
     built = package / "COMMIT"
     commit = built.read_text(encoding="utf-8") if built.is_file() else commit_of(package.parents[1])
     return f"{__version__} ({commit})" if commit else __version__
 
 
-def commit_of(checkout: Path) -> str:
+def commit_of(checkout: "Path") -> str:
     """Return the commit of a checkout, its day, and whether files differ from it; "" when no git tells it."""
     import subprocess  # noqa: PLC0415 - only who asks for it waits for it
 
