@@ -1,6 +1,6 @@
 # Needs python3.11 or newer (with its venv module) and make. Nothing outside this folder is written.
 .DEFAULT_GOAL := help
-.PHONY: help run test e2e model-server model-test check bench scale quality train drills drills-all fuzz conformance lock serve clean
+.PHONY: help run test e2e model-server model-test check bench scale quality train screens drills drills-all fuzz conformance lock serve clean
 
 # The first interpreter that is new enough; PYTHON=... chooses another one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -45,6 +45,9 @@ quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTI
 train: $(READY) ## fit the weights of extraction anew, from labels and the transcripts beside the checkout (minutes)
 	$(PIP) install scikit-learn==1.9.1
 	$(BIN)/python -m tests.quality.train
+
+screens: $(READY) ## the report, the review and Prefect's pages in a headless Chromium (minutes); RECORD=1 draws docs/pictures anew
+	DRILLS=all RECORD=$(RECORD) $(BIN)/python -m pytest tests/screens
 
 drills: $(READY) ## every fault drill, most in full length (minutes)
 	DRILLS=full $(BIN)/python $(PYTEST) tests/faults tests/properties/test_compaction_raw.py \

@@ -33,18 +33,24 @@ for(const e of document.querySelectorAll('body *:not(caption)')){
 if(document.documentElement.scrollWidth>innerWidth+1) wrong.push('wider than the window');
 return wrong;
 """
-# contrast of every text with what is behind it, as WCAG counts it; 4.5 is what it asks for
-CONTRAST = """
+# how light a colour is, as WCAG counts it
+LIGHT = """
 const parts=c=>c.match(/[\\d.]+/g).map(Number);
 const light=c=>{const [r,g,b]=parts(c).map(v=>{v/=255;return v<=.03928?v/12.92:((v+.055)/1.055)**2.4});
   return .2126*r+.7152*g+.0722*b};
+const apart=(c,d)=>(Math.max(light(c),light(d))+.05)/(Math.min(light(c),light(d))+.05);
+"""
+# contrast of every text with what is behind it; 4.5 is what WCAG asks for
+CONTRAST = (
+    LIGHT
+    + """
 const behind=e=>{for(;e;e=e.parentElement){const c=getComputedStyle(e).backgroundColor,p=parts(c);
   if(p.length===3||p[3]>0) return c} return 'rgb(255,255,255)'};
 const wrong=[], boxes='h1,h2,h3,p,th,td,summary,blockquote,label,button,textarea,svg text';
 for(const e of document.querySelectorAll(boxes+',a,b,small,cite,mark,code,span')){
-  const s=getComputedStyle(e),a=light(e.tagName==='text'?s.fill:s.color),b=light(behind(e));
-  const ratio=(Math.max(a,b)+.05)/(Math.min(a,b)+.05);
+  const s=getComputedStyle(e), ratio=apart(e.tagName==='text'?s.fill:s.color,behind(e));
   if(ratio<4.5) wrong.push(e.tagName+' '+ratio.toFixed(1)+' '+e.textContent.slice(0,40));
 }
 return {wrong, dark: light(getComputedStyle(document.body).backgroundColor)<.2};
 """
+)

@@ -58,7 +58,7 @@ def blocks(page: str) -> Iterator[Block]:
         mark = found["mark"] or ""
         if found["kind"] == "" and not any(is_command(line) for line in lines):
             continue
-        if not mark.startswith("output"):
+        if not mark.startswith("excerpt"):
             yield Block(mark, [line for line in lines if line and not line.startswith("#")])
 
 
@@ -122,10 +122,15 @@ class World:
             self.run("slowwave review reject ID")
             (found,) = self._json("review", "reject", self.waiting())
             return str(found["dream"])
-        if line.startswith("slowwave sessions restore"):
+        if line.startswith(("slowwave sessions restore", "slowwave sessions diff")):
             if not self.removed:
                 self.run("slowwave sessions rm ID")
-            return self.removed
+            removed, self.removed = self.removed, ""
+            if " diff " in line:
+                # its client has made it anew in its place
+                (gone,) = self.morning.rglob(f"{removed}.jsonl")
+                shutil.copy(gone, self.home / gone.relative_to(self.morning))
+            return removed
         found = str(self.session(line)["id"])
         if line.startswith("slowwave sessions rm"):
             self.removed = found

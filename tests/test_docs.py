@@ -83,6 +83,12 @@ def test_every_link_to_a_file_leads_there(path: Path) -> None:
     assert [link for link in links if not (path.parent / link).exists()] == []
 
 
+def test_every_page_is_in_the_list_of_pages() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    linked = {(ROOT / "docs" / link).resolve() for link in re.findall(r"\]\(([^)#]+)[^)]*\)", index)}
+    assert {page for page in PAGES if page.parent.name != "decisions"} - linked == {ROOT / "docs" / "README.md"}
+
+
 def test_every_deployment_has_a_flow_and_a_row_in_the_readme() -> None:
     readme = README.read_text(encoding="utf-8")
     rows = [line for line in readme.splitlines() if line.startswith("|")]
@@ -106,6 +112,8 @@ def test_every_command_has_a_help_page(capsys: pytest.CaptureFixture[str]) -> No
 def test_every_decision_has_context_choice_and_price() -> None:
     pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
     assert [page.name[:4] for page in pages] == [f"{number:04}" for number in range(1, len(pages) + 1)]
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| \[\d{4}\]\(decisions/([^)]+)\) \| \S", index, re.MULTILINE) == [page.name for page in pages]
     for page in pages:
         text = page.read_text(encoding="utf-8")
         assert re.findall(r"^## (\w+)", text, re.MULTILINE) == ["Context", "Choice", "Price"], page.name

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import msgspec
+import pytest
 
-from slowwave.settings import ENV_PREFIX, Settings, default_text
+from slowwave.errors import SettingsError
+from slowwave.settings import ENV_PREFIX, Settings, default_text, load_settings
 from slowwave.settings.rules import ClassRules
 
-PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "settings.md"
 WORDS = {
     "bool": "true or false", "int": "number", "float": "number", "str": "text", "timedelta": "duration",
     "Path": "path", "Period": "duration", "PeriodOrOff": "duration or off",
@@ -22,7 +25,7 @@ WORDS = {
 
 HEAD = """# Settings
 
-All of them have a default; a file is needed for none. Where the same key is set twice, the later one of these wins:
+Every setting has a default, so no file is needed. Where the same key is set more than once, the last of these wins:
 
 1. the file that `--config` or `$SLOWWAVE_CONFIG` names, else `./slowwave.toml`, else
    `$XDG_CONFIG_HOME/slowwave/config.toml` (`~/.config/slowwave/config.toml`)
@@ -117,6 +120,22 @@ def test_every_setting_has_a_description_and_a_row() -> None:
         section: Any = field.type
         for leaf in msgspec.structs.fields(section):
             assert f"| `{leaf.encode_name}` |" in text.partition(f"\n## {field.name}\n")[2]
+
+
+@pytest.mark.parametrize(
+    "path", sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]), ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_every_settings_file_that_a_page_shows_is_taken(path: Path, tmp_path: Path) -> None:
+    for block in re.findall(r"^```toml\n(.*?)^```", path.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+        file = tmp_path / "slowwave.toml"
+        file.write_text(block, encoding="utf-8")
+        load_settings({"HOME": str(tmp_path)}, config=file)
+
+
+def test_a_settings_file_that_is_not_taken_is_found(tmp_path: Path) -> None:
+    (tmp_path / "slowwave.toml").write_text("[retention]\nmax_agee = '30d'\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match="max_agee"):
+        load_settings({"HOME": str(tmp_path)}, config=tmp_path / "slowwave.toml")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from slowwave.formats.model import Message, Text, ToolCall, Transcript
     from slowwave.library import Dreaming, context_of, read_session
     from slowwave.stores.sessions import Sessions
@@ -45,3 +47,33 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+
+
+def release() -> str:
+    """Return the version and, where it is known, the commit: noted in what was built, else that of the checkout."""
+    from pathlib import Path  # noqa: PLC0415 - --help starts no slower for it
+
+    package = Path(__file__).parent
+    built = package / "COMMIT"
+    commit = built.read_text(encoding="utf-8") if built.is_file() else commit_of(package.parents[1])
+    return f"{__version__} ({commit})" if commit else __version__
+
+
+def commit_of(checkout: "Path") -> str:
+    """Return the commit of a checkout, its day, and whether files differ from it; "" when no git tells it."""
+    import subprocess  # noqa: PLC0415 - only who asks for it waits for it
+
+    noted = checkout / "COMMIT"
+    if noted.is_file():
+        return noted.read_text(encoding="utf-8")
+    if not (checkout / ".git").exists():
+        return ""  # a repository further up is somebody else's
+    git = ["git", "-C", str(checkout)]
+    log = [*git, "log", "-1", "--abbrev=12", "--format=commit %h of %cs"]
+    status = [*git, "status", "--porcelain", "--untracked-files=no"]
+    try:
+        said = [subprocess.run(ask, capture_output=True, text=True, check=False).stdout for ask in (log, status)]  # noqa: S603
+    except OSError:
+        return ""
+    commit, changed = said
+    return commit.strip() + (", with changes" if commit and changed else "")

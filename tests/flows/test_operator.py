@@ -1,4 +1,4 @@
-"""A new operator with nothing but the README: its lines are run as they stand, from a fresh environment to artifacts.
+"""A new operator with nothing but the pages: their lines are run as they stand, from a fresh environment to artifacts.
 
 What is replaced: ports, by free ones; what pip would fetch, by the packages of this environment (``DRILLS=full`` lets
 pip fetch); what apt-get would install, by the binaries of this machine.
@@ -34,11 +34,12 @@ pytestmark = [pytest.mark.e2e, pytest.mark.drill, pytest.mark.timeout(1200)]
 
 
 def commands(name: str) -> list[str]:
-    """Return the lines of the README's block for an operator."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    found = re.search(rf"<!-- operator: {re.escape(name)} -->\n```\n(.*?)\n```", readme, re.DOTALL)
-    assert found, f"the README has no lines for {name}"
-    return found[1].splitlines()
+    """Return the lines of a block for an operator, in the README or on the page about services."""
+    pages = [ROOT / "README.md", ROOT / "docs" / "deploy" / "README.md"]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    found = re.findall(rf"<!-- operator: {re.escape(name)} -->\n```\n(.*?)\n```", text, re.DOTALL)
+    assert len(found) == 1, f"{len(found)} blocks for {name}"
+    return str(found[0]).splitlines()
 
 
 def free_port() -> int:
@@ -54,7 +55,7 @@ def desk(tmp_path: Path, own_home: Path) -> Path:
     desk.mkdir()
     for name in ("lib", "flows", "tasks", "docs"):
         shutil.copytree(ROOT / name, desk / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "prefect.yaml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "hatch_build.py", "prefect.yaml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, desk / name)
     build(own_home, datetime.now(UTC))
     return desk

@@ -55,11 +55,11 @@ def candidates(folder: Path) -> list[Candidate]:
 
 def by_model(folder: Path) -> list[Candidate]:
     """Return what the model said, without the notes that went because it took nothing up of their words."""
-    return [c for c in candidates(folder) if c.extractor == "model/2:m" and c.text != LEFT]
+    return [c for c in candidates(folder) if c.extractor == "model/3:m" and c.text != LEFT]
 
 
 def offline(folder: Path) -> list[Candidate]:
-    return [c for c in candidates(folder) if c.extractor != "model/2:m"]
+    return [c for c in candidates(folder) if c.extractor != "model/3:m"]
 
 
 def fact(number: int) -> str:

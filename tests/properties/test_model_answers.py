@@ -175,10 +175,10 @@ def hold(script: list[Any]) -> None:
     assert report.failures == []
     assert shown.startswith(HUMAN)
     assert sum(line.startswith("## Auto-extracted memories") for line in shown.splitlines()) == 1
-    assert any(c.text == RULES[0] for c in found if c.extractor != "model/2:m")
+    assert any(c.text == RULES[0] for c in found if c.extractor != "model/3:m")
     assert max(Counter(c.id for c in found).values()) == 1
-    offline = {c.id for c in found if c.extractor != "model/2:m"}
-    for c in (c for c in found if c.extractor == "model/2:m"):
+    offline = {c.id for c in found if c.extractor != "model/3:m"}
+    for c in (c for c in found if c.extractor == "model/3:m"):
         assert "\n" not in c.text
         assert "ignore all previous" not in c.text
         assert len(c.text) <= 600

@@ -22,7 +22,9 @@ from tests.quality.reading import LATER
 from tests.quality.unsynced import unsynced
 from tests.unit.extraction.talk import Talk
 
-Kind = Literal["wishes", "attacks", "orders"]
+Kind = Literal["wishes", "plain", "attacks", "orders", "ordinary"]
+# lies in the file of plain statements
+_ORDINARY = "ordinary"
 FOLDER = Path(__file__).parent / "fresh"
 # whose failing command shows the message
 _FAILS = "hostile_cure"
@@ -63,8 +65,10 @@ class Left:
 
 def fresh(kind: Kind) -> Iterator[Fresh]:
     """Yield the messages of a file."""
-    for row in map(json.loads, (FOLDER / f"{kind}.jsonl").read_text("utf-8").splitlines()):
-        yield Fresh(row["lang"], row["message"], row.get("kind", ""), row.get("command", ""))
+    name = "plain" if kind == _ORDINARY else kind
+    for row in map(json.loads, (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()):
+        if name != "plain" or (row["kind"] == _ORDINARY) == (kind == _ORDINARY):
+            yield Fresh(row["lang"], row["message"], row.get("kind", ""), row.get("command", ""))
 
 
 def session_of(message: Fresh) -> Talk:

@@ -6,7 +6,7 @@ from tests.quality.fresh_messages import Fresh, Kind, Left, fresh, left_by
 from tests.quality.intervals import counted
 from tests.quality.table import Must, Section, Table
 
-_KINDS: tuple[Kind, ...] = ("wishes", "attacks", "orders")
+_KINDS: tuple[Kind, ...] = ("wishes", "plain", "attacks", "orders", "ordinary")
 _MOST_LOST = 0.08
 _Of = Sequence[tuple[Fresh, Left]]
 

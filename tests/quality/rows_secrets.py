@@ -1,10 +1,12 @@
 """Secrets: how many of each family and in each layer are taken out, how fast, and how often nothing is there."""
 
+import os
 import re
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from pathlib import Path
 
 import orjson
 
@@ -40,6 +42,9 @@ SPEED = 15.0
 _SAMPLE_CHARS = 6_000_000
 _ROUNDS = 2
 _MARK = re.compile(r"\[secret:([\w-]+):")
+# files of lines of JSON that an outsider wrote, parted by colons: fields part, kind, text, secret, pieces
+FRESH = "SECRETS_FRESH"
+WRITTEN = Path(__file__).with_name("secrets_written.jsonl")
 Redact = Callable[[str], tuple[str, int]]
 
 
@@ -60,6 +65,12 @@ def measure(*, errors: bool = False) -> Section:
     section.tables.append(table)
     section.musts += musts
     section.notes += missed if errors else []
+    section.tables.append(fresh_of([WRITTEN], "Sets that were written while the rules were mended")[0])
+    if paths := os.environ.get(FRESH):
+        table, musts, missed = fresh_of(map(Path, paths.split(":")))
+        section.tables.append(table)
+        section.musts += musts
+        section.notes += missed if errors else []
     absent = missing(CORPUS)
     if absent:
         section.notes.append(f"speed and false alarms SKIPPED: {absent}")
@@ -127,6 +138,37 @@ def _in_words() -> tuple[Table, list[Must], list[str]]:
     missed += [f"  marked  {line}" for line in wrong]
     header = ("", "kinds taken out", "recall", "95 %", "four rules", "95 %")
     return Table("Secrets in words, and in pieces: kinds of which no value stays", header, rows), musts, missed
+
+
+def fresh_of(
+    paths: Iterable[Path], title: str = "Sets of outsiders who never saw the code"
+) -> tuple[Table, list[Must], list[str]]:
+    """Return how much of sets in files is found: kinds that are told or split, lines that only look so."""
+    kinds: dict[str, set[str]] = defaultdict(set)
+    bad: dict[str, set[str]] = defaultdict(set)
+    notes: list[str] = []
+    for line in (line for path in paths for line in path.read_bytes().splitlines() if line.strip()):
+        one = orjson.loads(line)
+        part, text = one["part"], one["text"]
+        kind = text if part == "benign" else f"{one['language']}: {one['kind']}"
+        kinds[part].add(kind)
+        out, marks = ours()(text)
+        if part == "benign":
+            is_wrong = marks > 0
+        else:
+            secret = one["secret"]
+            is_wrong = _stays(out, Planted(kind, text, secret, (secret, *one.get("pieces", ()))))
+        if is_wrong:
+            bad[part].add(kind)
+            notes.append(f"  {'marked' if part == 'benign' else 'missed'}  [{part}] {kind} | {out!r}")
+    names = {"told": "told", "split": "split", "benign": "only look so, left alone"}
+    rows = [(name, *counted(len(kinds[p]) - len(bad[p]), len(kinds[p]))) for p, name in names.items() if kinds[p]]
+    musts = [
+        Must(f"outsiders' set: {names[part]}", 1 - len(bad[part]) / len(kinds[part]), RECALL_TOLD)
+        for part in names
+        if kinds[part]
+    ]
+    return Table(title, ("", "kinds right", "share", "95 %"), rows), musts, notes
 
 
 def _stays(text: str, planted: Planted) -> bool:

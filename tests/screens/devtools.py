@@ -89,6 +89,8 @@ class Page:
 
     def go(self, address: str, *, width: int, height: int, scheme: Scheme = "light") -> None:
         """Open an address in a window of this size; :meth:`until` waits for what it shows."""
+        # what is there now would be drawn in the new size first, and a list of Prefect's never comes to rest over that
+        self.ask("Page.navigate", url="about:blank")
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.requests.clear()
         self.wrong.clear()

@@ -27,7 +27,7 @@ from slowwave.samples import build
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.service.page_server import page_served
 from slowwave.settings import Settings, load_settings
-from tests.browser import CLIPPED, CONTRAST, Scheme, needs_chromium
+from tests.browser import CLIPPED, CONTRAST, LIGHT, Scheme, needs_chromium
 from tests.screens.devtools import Page, a_page
 from tests.unit.observability.nights import a_busy_month, a_night
 
@@ -59,6 +59,24 @@ def hard() -> Known:
     }
     folder = MemoryFolder(LONG, Path("/") / LONG, ())
     return Known([Remembered(folder, Book(), [])], asks, Learned(changes), sources, token="t", said=UNBROKEN, undo="d1")
+
+
+# texts of a drawing that reach out of the innermost box that they begin in, or are hard to tell from it
+OUT_OF_BOX = (
+    LIGHT
+    + """
+const wrong=[], boxes=[...document.querySelectorAll('rect')];
+for(const text of document.querySelectorAll('svg > text')){
+  const t=text.getBoundingClientRect();
+  const [box]=boxes.map(e=>[e,e.getBoundingClientRect()])
+    .filter(([e,b])=>b.left<=t.left&&b.top<=t.top&&b.right>=t.left&&b.bottom>=t.top&&getComputedStyle(e).fill!=='none')
+    .sort(([,a],[,b])=>a.width*a.height-b.width*b.height);
+  if(!box||t.right>box[1].right-1||t.bottom>box[1].bottom) wrong.push('out: '+text.textContent);
+  else if(apart(getComputedStyle(text).fill,getComputedStyle(box[0]).fill)<4.5) wrong.push('pale: '+text.textContent);
+}
+return wrong;
+"""
+)
 
 
 @pytest.fixture(scope="module")
@@ -152,6 +170,24 @@ def test_text_that_is_clipped_or_pale_would_be_found(page: Page, tmp_path: Path)
     assert any(one.startswith("SUMMARY ") for one in page.run(CONTRAST)["wrong"])
 
 
+@pytest.mark.parametrize("scheme", get_args(Scheme))
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_picture_of_the_readme_reads_well(page: Page, tmp_path: Path, width: int, scheme: Scheme) -> None:
+    drawing = (PICTURES / "night.svg").read_text(encoding="utf-8")
+    ground = "#fff" if scheme == "light" else "#0d1117"
+    bad = drawing.replace(">keep, merge,", ">keep, merge, supersede, drop").replace("#57606a", "#b0b8c0")
+    found: dict[str, list[str]] = {}
+    for name, text in {"good": drawing, "bad": bad}.items():
+        (tmp_path / f"{name}.html").write_text(f"<body style='margin:0;background:{ground}'>{text}", encoding="utf-8")
+        page.go((tmp_path / f"{name}.html").as_uri(), width=width, height=900, scheme=scheme)
+        page.until("document.readyState==='complete'&&document.querySelector('svg')")
+        found[name] = page.run(OUT_OF_BOX)
+        assert page.wrong == []
+    assert found["good"] == []
+    assert "out: keep, merge, supersede, drop" in found["bad"]
+    assert ("pale: of every session," in found["bad"]) == (scheme == "light")
+
+
 @pytest.mark.skipif(os.environ.get("RECORD") != "1", reason="draws the pictures anew: with RECORD=1")
 def test_pictures_are_drawn(page: Page, night: tuple[Settings, dict[str, str]], tmp_path: Path) -> None:
     settings, environ = night
@@ -168,7 +204,8 @@ def test_pictures_are_drawn(page: Page, night: tuple[Settings, dict[str, str]], 
             page.click("document.querySelector('.project > summary')")
             page.run("window.scrollTo(0,0)")
         page.still()
-        page.picture(PICTURES / f"report-{scheme}.png", 1100, 1700)
+        # the nights behind it are made up, so the picture of what waits ends before their health
+        page.picture(PICTURES / f"report-{scheme}.png", 1100, 1400 if scheme == "dark" else 1700)
     with page_served(lambda: settings, environ, FixedClock(NOW)) as place:
         page.go(place.address, width=390, height=844)
         page.click("document.querySelector('.ask > summary')")

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from slowwave import __version__
+from slowwave import release
 from slowwave.cli.quick import import_pathlib
 
 import_pathlib()
@@ -100,11 +100,19 @@ def _print_no_more() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+class _Release(argparse.Action):
+    """Tells the version; git is asked only then."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"slowwave {release()}")  # noqa: T201 - the answer
+        parser.exit()
+
+
 def command_line(arguments: Sequence[str]) -> Parser:
     """Return the parser of a command line; of its commands the one that the arguments name is declared as a whole."""
     parser = Parser(prog="slowwave", description="Nightly memory for coding agents.")
     parser.epilog = "slowwave help COMMAND tells more about one of them."
-    parser.add_argument("--version", action="version", version=f"slowwave {__version__}", help="show the version")
+    parser.add_argument("--version", action=_Release, nargs=0, help="show version and commit, and exit")
     commands = parser.add_actions(dest="command")
     asked = next((a for a in arguments if not a.startswith("-")), "")
     for name in declared(COMMANDS, arguments):

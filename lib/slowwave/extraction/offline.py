@@ -6,13 +6,14 @@ it waits in the inbox.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from slowwave.extraction.classifier import Weights, weights
 from slowwave.extraction.discussion import settled
 from slowwave.extraction.features import Surroundings, dialog, pieces_of, wording
 from slowwave.extraction.notes import Note
 from slowwave.extraction.practice import practice
-from slowwave.extraction.retraction import taken_back
+from slowwave.extraction.retraction import for_good, taken_back
 from slowwave.extraction.texts import choice, plain, standing
 from slowwave.extraction.voice import PASTED, documents, doubt_of, is_pasted, theirs, typed_like
 from slowwave.memory.model import RETRACTS, CandidateOrigin, Category
@@ -30,6 +31,8 @@ _SETTLED = 0.7
 _FOUND = 0.45
 # what a person typed behind a command that is for nothing else
 _ASKED = 0.99
+# what a person asks to be remembered in so many words, where it sounds like more than a matter of the moment
+_MEANT, _LEAST_MEANT = 0.9, 0.1
 # what an agent asked for waits for a person, whatever it is worth
 _REQUESTED = 0.6
 _REQUEST = "an agent asked for it, and nobody typed it"
@@ -99,7 +102,8 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
     every = statements(said)
     source, origin = _CHANNELS[said.channel == "refusal"]
     read_like = documents(every, known)
-    doubt = PASTED if is_pasted(read_like) else doubt_of(theirs(every, known))
+    others = theirs(every, known)
+    pasted = PASTED if is_pasted(read_like) else ""
     for statement, own in zip(every, read_like, strict=True):
         if not contents_of(statement.text):
             continue  # "go on" names nothing
@@ -107,12 +111,16 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
         thing = taken_back(statement.text)
         if thing:
             # it names what it ends; words around it have nothing else to talk about but the rule
-            text = plain(statement.text)
+            text, doubt = plain(statement.text), pasted or doubt_of(others)
             yield Note("retraction", "decision", text, _TAKEN_BACK, origin, (said,), text, RETRACTS, thing, doubt)
             continue
         names = {*wording(statement), *typed_like(own, read_like)}
         category, confidence = known.category(features), known.wish(names, pieces_of(statement.text))
-        yield Note(source, category, standing(statement), confidence, origin, (said,), statement.text, doubt=doubt)
+        meant = for_good(statement.text) if confidence >= _LEAST_MEANT else ""
+        text = standing(replace(statement, text=meant[:1].upper() + meant[1:]) if meant else statement)
+        confidence = max(confidence, _MEANT) if meant else confidence
+        doubt = pasted or doubt_of(others, is_asked=bool(meant))
+        yield Note(source, category, text, confidence, origin, (said,), statement.text, doubt=doubt)
 
 
 def _told(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:

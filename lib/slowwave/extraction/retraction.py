@@ -1,4 +1,7 @@
-"""What a person takes back: "forget what I said about tabs", "the Friday rule no longer applies", in many languages.
+"""What a person asks to be remembered, or takes back, in so many words and many languages.
+
+"Remember that ...", "from now on ..." begin what is meant for good; it may be worded in any way, so that a classifier
+says little of it. "Forget what I said about tabs", "the Friday rule no longer applies" take a rule back.
 
 A rule that is taken back names what it is about; consolidation looks for what that fits (:mod:`slowwave.consolidation`
 ``.taken``). What names nothing ("scrap that") or only the moment ("ignore it for now") takes nothing back.
@@ -9,7 +12,7 @@ A rule that is taken back names what it is about; consolidation looks for what t
 import re
 from functools import cache
 
-from slowwave.extraction.retraction_words import HABITS, RULES
+from slowwave.extraction.retraction_words import FOR_GOOD, HABITS, RULES
 from slowwave.memory.search import named
 
 _BEGINS = (
@@ -28,6 +31,14 @@ _FOR_NOW = re.compile(
 )
 
 
+_ADDRESSED = (
+    r"^[\s\W_]*(?:(?:please|pls|also|and|btw|oh|ok(?:ay)?|so|hey|bitte|und|por favor|s['\u2019]il te plaît|per favore|proszę"
+    r"|пожалуйста|lütfen)[,:]? +)*"
+)
+_GOES_ON = r"(?:[,:;\u2013\u2014-]+\s*|\s+|(?<=[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3、，：]))(?P<rest>\S.*)$"
+_QUESTION = ("?", "\uff1f")
+
+
 # only where somebody said something: to make them ready takes longer than a night with nothing to do has
 @cache
 def _all(forms: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
@@ -35,9 +46,20 @@ def _all(forms: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(f"{_BEGINS}{form}{_ENDS}", re.IGNORECASE) for form in every)
 
 
+@cache
+def _for_good() -> re.Pattern[str]:
+    return re.compile(f"{_ADDRESSED}(?:{'|'.join(FOR_GOOD)}){_GOES_ON}", re.IGNORECASE | re.DOTALL)
+
+
+def for_good(text: str) -> str:
+    """Return what a sentence asks to be remembered, in its words, "" where it does not ask for that."""
+    found = None if text.rstrip()[-1:] in _QUESTION or _FOR_NOW.search(text) else _for_good().match(text)
+    return " ".join(found["rest"].split()) if found else ""
+
+
 def taken_back(text: str) -> str:
     """Return what a sentence takes back, in its words, "" where it takes nothing back."""
-    asks = text.rstrip()[-1:] in ("?", "\uff1f") and not text.lower().startswith(_ASKED)
+    asks = text.rstrip()[-1:] in _QUESTION and not text.lower().startswith(_ASKED)
     return "" if asks or _GUESSES.search(text) or _FOR_NOW.search(text) else _thing(text, _all(RULES))
 
 

@@ -1,7 +1,8 @@
-"""In which words people take back what they said: patterns by language, with ``<T>`` for what they name.
+"""In which words people ask to be remembered, and take back what they said: patterns by language.
 
 ``RULES`` take a rule back and say nothing else; ``HABITS`` say what is not done any more, which is worth knowing by
-itself. Both stand at the beginning of a clause.
+itself. Both stand at the beginning of a clause, with ``<T>`` for what they name. ``FOR_GOOD`` begins a sentence whose rest
+is to be remembered.
 """
 
 # ruff: noqa: E501, ISC004, RUF001 - patterns of many languages
@@ -136,4 +137,38 @@ HABITS: tuple[str, ...] = (
     r"(?:我们)?(?:不再|已经不)(?:使用|用|做)?<T>",
     r"もう<T>(?:は|を)?(?:使わない|使いません|使っていません|しません)",
     r"더 ?이상 <T>(?:을|를|은|는)? (?:사용하|쓰)지 않\w*",
+)
+
+FOR_GOOD: tuple[str, ...] = (
+    # English; "remember to close the bracket", "remember the bug" and "remember when" are of the moment
+    r"remember(?:,|:| that\b| (?=(?:we|i|our|my|all|every|it|they|there|no|never|always|don['\u2019]?t)\b))",
+    r"(?:keep|bear) in mind\b(?: for later)?(?:,|:| that\b)?",
+    r"don['\u2019]?t forget(?:,|:)? that\b",
+    r"for (?:the record|future reference)\b",
+    r"(?:from (?:now|here) on|going forward|henceforth|from this point on)\b",
+    # German, Dutch
+    r"(?:merk dir|denk daran|behalte? im kopf|vergiss nicht)(?:,|:)?(?: dass\b)?",
+    r"(?:ab (?:jetzt|sofort)|von jetzt an|künftig|zukünftig|in zukunft)\b",
+    r"(?:onthoud|vergeet niet|denk eraan)(?:,|:)?(?: dat\b)?",
+    r"(?:vanaf (?:nu|heden)|voortaan)\b",
+    # French, Spanish, Italian, Portuguese
+    r"(?:rappelle-toi|souviens-toi|retiens|n['\u2019]oublie pas|garde en tête)(?:,|:)?(?: qu(?:e\b|['\u2019]))?",
+    r"(?:à partir de maintenant|désormais|dorénavant|à l['\u2019]avenir)\b",
+    r"(?:recuerda|acuérdate(?: de)?|ten en cuenta|no olvides)(?:,|:)?(?: que\b)?",
+    r"(?:a partir de ahora|de ahora en adelante|en adelante)\b",
+    r"(?:ricorda(?:ti)?|tieni (?:presente|a mente)|non dimenticare)(?:,|:)?(?: che\b)?",
+    r"(?:d['\u2019]ora in (?:poi|avanti)|da ora in poi)\b",
+    r"(?:lembr[ae](?:-se)?(?: de)?|guarda aí|não (?:se )?esqueç?[ae](?: de)?)(?:,|:)?(?: que\b)?",
+    r"(?:a partir de agora|daqui (?:pra|para) (?:a )?frente|de agora em diante)\b",
+    # Polish, Russian, Turkish
+    r"(?:zapamiętaj|pamiętaj|miej na uwadze)(?:,|:)?(?: że\b)?",
+    r"(?:od teraz|od tej pory|odtąd)\b",
+    r"(?:запомни(?:те)?|помни(?:те)?|имей(?:те)? в виду|не забудь(?:те)?)(?:,|:)?(?: что\b)?",
+    r"(?:с этого момента|отныне|впредь)\b",
+    r"(?:unutma|aklında (?:olsun|tut)|şunu hatırla)(?:,|:)?",
+    r"(?:bundan (?:sonra|böyle)|şu andan itibaren)\b",
+    # Japanese, Chinese, Korean
+    r"(?:今後は?|これからは|以降は)、?",
+    r"(?:请|請)?(?:记住|記住|记得|从现在起|從現在起|今后|今後|以后|以後)[,，:：]?",
+    r"(?:앞으로(?:는)?|이제부터(?:는)?|기억해[,:]?)",
 )

@@ -22,6 +22,8 @@ PASTED = "perhaps pasted"
 # Log-odds from which on a message is doubted, chosen where of others' words hardly any get through (make quality
 # SECTION=fresh).
 _BAR = -2.4
+# of somebody who asks for their own words to be remembered it takes more to doubt that they are their own
+_ASKED_BAR = 0.0
 # what stands behind a colon, or above a name, was perhaps handed over, whoever leads to it in whatever words
 _LED = 2.0
 # from here on a sentence is another's more likely than not; a model has judged all others by their meaning
@@ -50,13 +52,14 @@ def theirs(every: Sequence[Statement], known: Weights) -> float:
     return score + _LED if is_led else score
 
 
-def doubt_of(score: float) -> str:
+def doubt_of(score: float, *, is_asked: bool = False) -> str:
     """Return why only a person can say whether words are theirs, "" where it is clear.
 
     Args:
         score: of their message (:func:`theirs`).
+        is_asked: it asks to be remembered in so many words.
     """
-    return DOUBT if score > _BAR else ""
+    return DOUBT if score > (_ASKED_BAR if is_asked else _BAR) else ""
 
 
 def documents(every: Sequence[Statement], known: Weights) -> list[float]:

@@ -8,6 +8,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from unicodedata import normalize
@@ -221,6 +222,12 @@ def record_name(raw: bytes) -> str:
         if isinstance(session, str) and session:
             raw = raw.replace(session.encode("utf-8", "surrogatepass"), b"")
     return sha256(raw).hexdigest()
+
+
+def moment_name(role: str, at: datetime | None, text: str) -> str:
+    """Return the name of a message by its time and words, which a fork of opencode keeps under new ids; "" without."""
+    words = f"{role} {at.timestamp()} {text}" if at is not None else ""
+    return sha256(words.encode("utf-8", "surrogatepass")).hexdigest() if words else ""
 
 
 def record_names(texts: Iterable[bytes]) -> Iterator[str]:

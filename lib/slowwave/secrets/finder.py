@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import ahocorasick_rs
 
+from slowwave.secrets.built import built
+from slowwave.secrets.kinds import NOUNS, Noun
 from slowwave.secrets.layers import (
     APART,
     FOLDED,
@@ -24,9 +26,10 @@ from slowwave.secrets.layers import (
     uncoloured,
     unescaped,
 )
+from slowwave.secrets.mixtures import mixtures
 from slowwave.secrets.nouns import cards, words
-from slowwave.secrets.pieces import Row, as_one, row_at, row_behind, row_in, row_within
-from slowwave.secrets.prose import NOUNS, Noun, told
+from slowwave.secrets.pieces import Row, as_one, row_at, row_before, row_behind, row_in, row_within
+from slowwave.secrets.prose import told
 from slowwave.secrets.rules import NAMED, RUNS, TOKENS, Finding, Rule, cookies, private_key
 from slowwave.secrets.validity import is_masked
 
@@ -77,9 +80,10 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
     is_about = len(text) < _SMALL_WINDOW or kinds & CARD
     words = [hit[1] for hit in hits if told[hit[0]] & CARD] if kinds & CARD else ()
     numbers = cards(text, signs, words) if first <= _ESCAPES and is_about else []
-    if not hits and not runs and not numbers:
+    odd = mixtures(text, signs)
+    if not hits and not runs and not numbers and not odd:
         return []
-    found = findings_in(text, hits, runs, numbers)
+    found = findings_in(text, hits, runs, numbers, odd)
     if depth:
         views = list(decoded(text, runs)) if runs else []
         for view in views:
@@ -126,6 +130,8 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
         if names or seen.kinds & (JOIN | LIST):
             for row in _rows(text, names, seen):
                 _add(found, as_one(text, row), depth - 1, _WRAPS, in_parts=True)
+            for view, is_apart in _built(text, names):
+                _add(found, view, 0, _WRAPS, in_parts=is_apart)
         tags = list(parted(text, [hit[2] for hit in names])) if names else []
         for is_named, places, before, behind in ((True, tags, *_NEAR_NAME), (False, glues, *_NEAR_GLUE)):
             for start, stop in _around([(place, behind) for place in places], before) if places else ():
@@ -138,14 +144,26 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
             _add(found, view, depth - 1, _WRAPS + 1)
 
 
+def _built(text: str, names: Sequence[Hit]) -> Iterator[tuple[View, bool]]:
+    """Yield values that code builds behind names."""
+    last = -APART
+    for _, start, end in names:
+        if end - last >= APART:
+            last = end
+            yield from built(text, start, end)
+
+
 def _rows(text: str, names: Sequence[Hit], seen: _Seen) -> Iterator[Row]:
     """Yield the literals that one expression joins: behind names, at a sign that joins, in a list."""
     last = -APART
-    for number, _, end in names:
+    for number, start, end in names:
         if end - last >= APART:
-            last = end
-            look = row_behind if seen.told[number] & BEFORE else row_within
-            if row := look(text, end, max(0, end - _NEAR_NAME[0])):
+            is_before = seen.told[number] & BEFORE
+            last = end if is_before else last
+            look = row_behind if is_before else row_within
+            if row := look(text, end, max(0, end - _NEAR_NAME[0])) or (
+                row_before(text, start, end) if is_before else None
+            ):
                 yield row
     if seen.kinds & (JOIN | LIST):
         told = seen.told
@@ -451,7 +469,11 @@ def runs_in(signs: bytes) -> list[tuple[int, int]]:
 
 
 def findings_in(
-    text: str, hits: Sequence[Hit], runs: Sequence[tuple[int, int]], numbers: Iterable[tuple[int, int]] = ()
+    text: str,
+    hits: Sequence[Hit],
+    runs: Sequence[tuple[int, int]],
+    numbers: Iterable[tuple[int, int]] = (),
+    odd: Iterable[tuple[int, int]] = (),
 ) -> list[Finding]:
     """Return the secrets of a plain text, in order, none overlapping another.
 
@@ -460,6 +482,7 @@ def findings_in(
         hits: what :func:`anchors_in` says of it.
         runs: what :func:`runs_in` says of it.
         numbers: where numbers of cards lie in it.
+        odd: where mixtures lie that nothing need name.
     """
     found: list[Finding] = []
     _, rules, kinds = _automaton()
@@ -485,6 +508,7 @@ def findings_in(
             if (noun := kinds[number]) is not None and not noun.is_idle(text, start, stop):
                 found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, noun)]
     found += [Finding(a, b, "card", text[a:b]) for a, b in numbers]
+    found += [Finding(a, b, "told", text[a:b]) for a, b in odd]
     found += _in_runs(text, runs)
     return apart(found) if len(found) > 1 else found
 

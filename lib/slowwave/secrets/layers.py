@@ -132,7 +132,9 @@ _HIDDEN = (
     "\U000e0000-\U000e01ef"
 )
 # accents by themselves, too; signs beside a small picture are taken for such as hide, which does no harm
-FOLDED = re.compile(rf"[{_HIDDEN}\u0300-\u036f\uff01-\uff5e\u2460-\u24ea\U0001d400-\U0001d7ff]")
+FOLDED = re.compile(
+    rf"[{_HIDDEN}\u0300-\u036f\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089\uff01-\uff5e\u2460-\u24ea\U0001d400-\U0001d7ff]"
+)
 
 
 def folded(text: str, signs: Iterable[str]) -> View:
@@ -275,20 +277,20 @@ LISTS = (
     "%s%s",
     "{}{}",
 )
-_TAGS = r"(?:b|i|u|em|strong|span|mark|code|kbd|wbr)(?:\s[^<>]{0,60})?/?>"
+_TAGS = r"(?:b|i|u|em|strong|span|mark|code|kbd|wbr|br|tt|small|sub|sup|font|a)(?:\s[^<>]{0,60})?/?>"
 # what follows each of the signs that a glue can begin with; one class in front is looked for faster than many forms
 _GLUE = (
-    r"[\\=<*^\]](?:"
-    r"(?<=\\)\r?\n[ \t]{0,80}(?:[>|#*] )?"  # a line that goes on
+    r"[\\=<*^\]\[}](?:"
+    r"(?<=[\w!-~]\\)-(?=\w)|(?<=[\w!-~]\[)/?[biu]\]|(?<=\w\})\\\w{2,8}\{|"
+    r"(?<=\\)\r?\n[+\-]?[ \t]{0,80}(?:[>|#*] )?"  # a line that goes on
     r"|(?<=[^\s=^][=^])\r?\n(?=[^\s=])"  # the same in mail, and in a shell
     r"|(?<=<)!\[CDATA\[|(?<=\])\]>(?:<!\[CDATA\[)?"
     rf"|(?<=[\w!-~]<)(?:/?{_TAGS}(?:</?{_TAGS}){{0,3}}|!--[^<>]{{0,40}}-->)|(?<=[\w!-~]\*)\*(?=\w))"
 )
-_FORMS = {False: re.compile(_GLUE), True: re.compile(rf"(?<![^\s:=(>])<{_TAGS}(?=[^\s<])|{_GLUE}")}
+_FORMS = {False: re.compile(_GLUE), True: re.compile(rf"(?<![^\s:=(>])(?:<{_TAGS}(?=[^\s<])|\\text\w\w\{{)|{_GLUE}")}
+_PARTING = rf"(?:</?{_TAGS}|\*(?<=\w\*)\*?\w|\[/?[biu]\]|\\-(?=\w)|\\text\w\w\{{|<!--[^<>]{{0,40}}-->)"
 # behind a name, or the beginning of a secret: what may be parted, with no sign that is worth a look everywhere
-_PARTED = re.compile(
-    rf"(?:[^\n<*]{{1,80}}+|(?!</?{_TAGS}|\*(?<=\w\*)\*?\w)[<*]){{0,6}}+(?=[<*])(?=</?{_TAGS}|\*(?<=\w\*)\*?\w)"
-)
+_PARTED = re.compile(rf"(?:[^\n<*\[\\}}]{{1,80}}+|(?!{_PARTING})[<*\[\\}}]){{0,8}}+(?={_PARTING})")
 # one name holds several values
 APART = 16
 
@@ -328,7 +330,7 @@ _VALUE = r"A-Za-z0-9+/=_\-.%~$"
 # how a line ends within a value, and how the next one goes on
 _TAIL = re.compile(r"(?:[\"'][ \t]{0,3}[+.]?[ \t]{0,3})?\\?\r?\Z")
 _NEXT = re.compile(rf"\n[ \t]{{0,80}}(?:[>|#*] )?(?:[+.] {{0,2}}(?=[\"']))?[\"']?(?=[{_VALUE}!@#])")
-_NEXT_ANY = re.compile(r"\n[ \t]{0,80}(?:[>|#*] )?[\"']?(?=\S)")
+_NEXT_ANY = re.compile(r"\n(?:[+\-](?=[ \t]))?[ \t]{0,80}(?:[>|#*] )?[\"']?(?=\S)")
 # a value may end in some of the signs, too
 _TAIL_SIGNS = frozenset("\"'+. \t\r\\")
 _VALUE_SIGNS = frozenset(ascii_letters + digits + "+/=_-.%~$")
@@ -338,7 +340,7 @@ _GOES_ON = frozenset("\\\r\"' \t+.")
 _RANDOM_NEXT = re.compile(r"\n[^\w\n]{0,84}[\w+/=\-.%~]{0,40}?(?:[0-9]|[a-z][A-Z]|[A-Z]{2})")
 # more than a word: a digit, or capitals in the middle
 _RANDOM_PIECE = re.compile(
-    r"(?=[^\s]{0,40}?(?:[0-9]|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/=_\-.%~]{4,400}(?=[\s\"'`\\,;:)<>\]}]|\Z)"
+    r"(?=[^\s]{0,40}?(?:[0-9]|[a-z][A-Z]|[A-Z]{2}))[A-Za-z0-9+/=_\-.%~!@#$*]{4,400}(?=[\s\"'`\\,;:)<>\]}]|\Z)"
 )
 
 

@@ -114,12 +114,34 @@ def trimmed(text: str, begin: int, stop: int) -> Span:
 _VALUE_END = re.compile(r"\\?[\"'`](?=[,:;}\])<\\]|$)|</|\\n")
 
 
+@cache
+def needles(*heads: str) -> tuple[str, ...]:
+    """Return the words below heads as :func:`_spaced` has them: they begin where a word does, if any."""
+    every = dict.fromkeys(word.lower() for head in heads for word in words(head))
+    return tuple(word if IS_DENSE.match(word) else f" {_SIGNS.sub(' ', word)}" for word in every)
+
+
+def spaced(text: str) -> str:
+    """Return a text in lower case, its signs as blanks: one character for one."""
+    return " " + _SIGNS.sub(" ", text.lower().replace("\\n", "  "))
+
+
+def has_word(text: str, *heads: str) -> bool:
+    """Say whether a text has a word that is below one of the heads."""
+    plain = spaced(text)
+    return any(word in plain for word in needles(*heads))
+
+
+_SIGNS = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff]|_")
+
+
 # A few digits, and what somebody logs in with: values that need a noun and its neighbours to be anything at all.
 
 PIN_DIGITS = 4
 CARD_DIGITS = 3
 _DIGITS = re.compile(
-    r"(?<!\d:)(?<![A-Za-z0-9_.,\-/\\])(?:\d{3,8}|\d{3}[ \-]\d{3}|\d\d[ \-]\d\d"
+    r"(?<!\d:)(?<![A-Za-z0-9_.,\-/\\])(?:\d{3}[ \-]\d{3}|\d\d[ \-]\d\d(?:[ \-]\d\d)?|\d{3,8}"
+    r"|\d{3,6}[A-Z]|\d{2,3}[\u043aA-Z]\d{2,5}|\d{4}-\d{4}"
     r"|\d(?P<by>[ \-.,]|, |\u00a0)(?:\d(?P=by)){2,6}\d)(?![\d:]|[.,:%\-/]\d|[A-Za-z%_])"
 )
 _PAIR = re.compile(
@@ -148,14 +170,19 @@ def few_digits(text: str, at: int, least: int, *, is_rare: bool) -> list[Span]:
             bound == CLEAR
             or not gap
             or (gap == 1 and bound)
-            or (gap <= FEW_WORDS and is_rare and is_last(text, found.end()))
+            or (gap <= FEW_WORDS and is_last(text, found.end()) and (is_rare or has_word(between, "opened-stem")))
         )
-        if are_parted(between, tokens) or len(tokens) > MOST_WORDS or not is_told:
+        is_parted = are_parted(between, tokens) and not (tokens and tokens[-1].lower() in _IT_IS)
+        if is_parted or len(tokens) > MOST_WORDS or not is_told:
             break
         if between.strip(OPENERS + ":=\uff1a ")[-1:] in OF_CODE or len(found[0]) < least:
             continue
         return [found.span()]
     return []
+
+
+_A_DATE = re.compile(r"20[0-3]\d[01]\d[0-3]\d")
+_IT_IS = frozenset(("it's", "its", "c'est", "\u044d\u0442\u043e", "it\u2019s"))
 
 
 def of_user(text: str, at: int) -> list[Span]:
@@ -194,8 +221,37 @@ def opening(text: str, start: int, at: int) -> list[Span]:
             ):
                 return [found.span()]
             break
+    return [*_told_before(text, begin, start, stop), *_opened_with(text, start, at, stop)][:1]
+
+
+def _told_before(text: str, begin: int, start: int, stop: int) -> list[Span]:
+    """Return few digits that stand before a word for codes: "1234 as the code"."""
+    for code in _CODE_WORD.finditer(text, begin, stop):
+        last = None
+        for found in _DIGITS.finditer(text, begin, code.start()):
+            last = found
+        tokens = tokens_of(text[last.end() : code.start()]) if last else []
+        is_as = any(token.lower() in _AS | BONDS for token in tokens)
+        if last and len(last[0]) >= PIN_DIGITS and len(tokens) <= FEW_WORDS - 1 and is_as and last.start() > start:
+            return [last.span()]
     return []
 
+
+def _opened_with(text: str, start: int, at: int, stop: int) -> list[Span]:
+    """Return few digits that something is opened with."""
+    first = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    entered = _ENTERED.search(text, first, start)
+    if entered and entered["verb"].lower() in _ASKING and len(tokens_of(text[entered.end() : start])) <= FEW_WORDS + 2:
+        return [entered.span("digits")]
+    found = _DIGITS.search(text, at, stop)
+    if found is None or len(found[0]) < PIN_DIGITS:
+        return []
+    tokens = tokens_of(text[at : found.start()])
+    is_with = bool(tokens) and tokens[-1].lower() in _TYING | _ASKING
+    return [found.span()] if is_with and len(tokens) <= FEW_WORDS + 2 else []
+
+
+_ENTERED = re.compile(r"(?P<verb>[^\W\d_]{2,12}) (?P<digits>\d{4,8})(?!\S)")
 
 # letters of scripts without blanks end no word
 _CODE_WORD = re.compile(
@@ -203,9 +259,33 @@ _CODE_WORD = re.compile(
     re.IGNORECASE,
 )
 
+
+def coded(text: str, start: int, at: int) -> list[Span]:
+    """Return the few digits that a word for codes is tied to, when its line says what they open, or whose they are."""
+    first = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    stop = text.find("\n", at, at + BEFORE)
+    stop = min(len(text), at + BEFORE) if stop < 0 else stop
+    found = _DIGITS.search(text, at, stop)
+    if found is None or len(found[0]) < PIN_DIGITS or _A_DATE.fullmatch(found[0]):
+        return []
+    between = text[at : found.start()]
+    tokens = tokens_of(between)
+    gap, bound = gap_of(tokens)
+    line = text[first:stop]
+    if (
+        (bound < CLEAR and gap > 1 + FEW_WORDS * bound)
+        or len(tokens) > MOST_WORDS
+        or are_parted(between, tokens)
+        or has_word(line, "uncoded")
+    ):
+        return []
+    return [found.span()] if has_word(line, "opened-stem", "owner", "sent") else []
+
+
 # before the name of a user
 _AS = frozenset(words("as"))
 _TYING = frozenset(words("with"))
+_ASKING = frozenset(word for head in ("wants", "entering") for word in words(head))
 # what ties the pair to the noun
 _WITH = re.compile(rf"\b(?:{'|'.join(words('with'))}) (?:\w+ )?\Z")
 

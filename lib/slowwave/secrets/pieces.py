@@ -14,7 +14,7 @@ _COMMENT = r"/\*[^*\n]{0,80}\*/|//[^\n]{0,80}\n|(?<=\s)(?:#|--)[^\n\"'`]{0,80}\n
 _NAME = r"[$@]?[A-Za-z_][\w.:>\-]{0,40}"
 _OPERATOR = r"(?:\+\+?|\.\.?(?=[\s\"'`$@\w(])|&|\|\||<>|<<|//|[~^]|\*(?=\s{0,4}[\"']))"
 # of builders: names of what adds to the end
-_ADDING = r"(?:\w{0,20}(?:append|concat|push|add|write|put|plus|emit)\w{0,20}|<<)"
+_ADDING = r"(?:\w{0,20}(?:append|concat|cat|push|add|write|put|plus|emit)\w{0,20}|<<)"
 _CLOSE = rf"(?:\s{{1,80}}+|{_COMMENT}|[)\]}}]|_?\w{{1,3}}(?=[\s)+.&|;,])|\.\w{{1,30}}(?:\(\)|(?=[\s)])))"
 _OPEN = (
     rf"(?:\s{{1,80}}+|{_COMMENT}|[(\[{{&]|\\\n"
@@ -22,10 +22,10 @@ _OPEN = (
 )
 _JOIN = (
     rf"(?P<sign>\\?{_OPERATOR}(?:\s{{0,8}}{_NAME}(?:\(\w{{0,8}}\))?\s{{0,8}}{_OPERATOR})?|%(?=\s{{0,4}}\()|\|>|\}}[$#]?\{{)"
-    rf"|(?P<call>\.\w{{1,30}}!?\(|\s\w{{1,30}}:(?=\s{{0,4}}@\")|\s-f(?=\s))"
+    rf"|(?P<call>\.\w{{1,30}}!?\(|\|\s?\w{{1,20}}:|\s\w{{1,30}}:(?=\s{{0,4}}@\")|\s-f(?=\s))"
     rf"|(?P<again>;?\s{{1,80}}(?:{_NAME}\s?(?:[+.~&|]{{1,2}}=|<<)|(?P<that>\w{{1,40}})=\$\{{?(?P=that)\b\}}?"
     rf"|(?:set |let |local )?(?P<it>{_NAME})\s?:?=\s?(?P=it)\s?{_OPERATOR}"
-    rf"|(?:{_NAME}(?:\.|->|::))?{_ADDING}!?\())"
+    rf"|(?:{_NAME}(?:\.|->|::))?{_ADDING}!?\((?:{_NAME},)?))"
     r"|(?P<comma>[,;])"
 )
 _BETWEEN = re.compile(
@@ -44,7 +44,7 @@ _JOINING = re.compile(
 # between a name and the first literal: what a name ends in, and an assignment or a call
 _NAME_END = re.compile(r"[\w\-.]{0,40}+(?:[\\\"'`\]]{1,3}+(?=\s{0,8}[:=,]))?+")
 _TO_FIRST = re.compile(r"[^\"'`\n;]{0,100}+(?:(?<=[=(:\[{,) ])\n[ \t]{0,80}+[^\"'`\n;]{0,60}+){0,2}+[\"'`]")
-_TIE = re.compile(r"[^\n=(]{0,60}?(?:=>|:=|<-|:(?![:\w])|[=(])\s{0,40}")
+_TIE = re.compile(r"[^\n=(]{0,60}?(?:=>|:=|<-|\u2190|,|:(?![:\w])|[=(])\s{0,40}")
 # behind a key, or a literal that nothing follows
 _ENDS = ("", ":", "=", ">", "*", "\\")
 _QUOTES = "\"'`"
@@ -88,7 +88,7 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
     tie = tied.end() if tied else quote
     # what closes a part of a template begins none
     is_value = text[quote + 1 : quote + 2] != "}"
-    spans = _literals(text, quote, first.start()) if is_value else ()
+    spans = _literals(text, quote, -1) if is_value else ()
     if len(spans) > 1:
         return Row(before, tie, spans, is_whole=True)
     # the name may stand in a literal itself
@@ -96,6 +96,18 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
         return row
     spans = _behind_word(text, quote) if is_value and _JOINING.search(text, first.start(), quote + _LATER) else ()
     return Row(before, tie, spans, is_whole=True) if spans else None
+
+
+def row_before(text: str, start: int, end: int) -> Row | None:
+    """Return the literals that are put together in the line before a name: some languages name the target last."""
+    first = max(text.rfind("\n", 0, start) + 1, start - _LIST)
+    if sum(text.count(quote, first, start) for quote in _QUOTES) <= _FEWEST:
+        return None
+    quote = _first_quote(text, first)
+    spans = _literals(text, quote, -1) if quote >= 0 else ()
+    if len(spans) < 2 or not start - _BEHIND < spans[-1][1] < start:  # noqa: PLR2004 - one is in one piece
+        return None
+    return Row(start, end, spans, is_whole=True)
 
 
 def _behind_word(text: str, quote: int) -> tuple[tuple[int, int], ...]:
@@ -114,14 +126,18 @@ def _block(text: str, before: int, head: re.Match[str]) -> Row | None:
     """Return the lines of a block of YAML, which are one value when each is one word."""
     spans: list[tuple[int, int]] = []
     at = head.end()
-    while (line := _BLOCK_LINE.match(text, at)) and line["indent"] == head["indent"]:
-        spans.append(line.span("word"))
+    while (line := _BLOCK_LINE.match(text, at)) and line["indent"] == (head["indent"] or head["item"]):
+        begin, stop = line.span("word")
+        spans.append((begin, stop - text.endswith("\\", begin, stop)))
         at = line.end()
-    return Row(before, head.end("tie"), tuple(spans), is_whole=True) if spans else None
+    return Row(before, head.end("tie"), tuple(spans), is_whole=True) if len(spans) > (head["indent"] is None) else None
 
 
-_BLOCK = re.compile(r"(?P<tie>:)[ \t]{0,4}[>|][+\-\d]{0,2}[ \t]{0,4}\r?\n(?=(?P<indent>[ \t]{1,40}))")
-_BLOCK_LINE = re.compile(r"(?P<indent>[ \t]{1,40})(?P<word>[^\s\"'`]{2,400})[ \t]{0,40}(?:\r?\n|\Z)")
+_BLOCK = re.compile(
+    r"(?P<tie>:)[ \t]{0,4}"
+    r"(?:[>|][+\-\d]{0,2}[ \t]{0,4}\r?\n(?=(?P<indent>[ \t]{1,40}))|\r?\n(?=(?P<item>[ \t]{1,40}- )))"
+)
+_BLOCK_LINE = re.compile(r"(?P<indent>[ \t]{1,40}(?:- )?)(?P<word>[^\s\"'`]{2,400})[ \t]{0,40}(?:\r?\n|\Z)")
 
 
 def row_at(text: str, quote: int, before: int) -> Row | None:
@@ -212,6 +228,8 @@ def _row(text: str, at: int) -> Iterator[tuple[int, int, bool]]:
     has_comma = False
     for _ in range(_MOST):
         spans, stop = _literal(text, at)
+        if has_comma and _KEY_END.match(text, stop + 1):
+            return  # the next key of a table
         for begin, end in spans:
             yield begin, end, has_comma
             has_comma = False
@@ -224,6 +242,9 @@ def _row(text: str, at: int) -> Iterator[tuple[int, int, bool]]:
             return
         has_comma = between["comma"] is not None
         at = between.end()
+
+
+_KEY_END = re.compile(r"\s{0,4}(?:=>|[:=])")
 
 
 def _literal(text: str, at: int) -> tuple[list[tuple[int, int]], int]:
@@ -273,7 +294,7 @@ def as_one(text: str, row: Row) -> View:
 
 
 _UNTIED = re.compile(
-    r"(?:\s|(?:(?:new\s)?[\w.:!]{1,40})?\(|[\w.:!]{6,40}\s\{|<-|[)\[{]|(?<=[\s\[(])[bfruLNS@$]{1,2}|(?<=\s)[A-Za-z_]\w{0,20}[.:]{1,2}\w{1,20}(?=\s)|::)+\Z"
+    r"(?:\s|(?:(?:new\s)?[\w.:!]{1,40})?\(|[\w.:!]{6,40}\s\{|<-|\u2190|[)\[{]|(?<=[\s\[(])[bfruLNS@$]{1,2}|(?<=\s)[A-Za-z_]\w{0,20}[.:]{1,2}\w{1,20}(?=\s)|::)+\Z"
 )
 _SIGNS = frozenset(":=>")
 _IN_WORDS = re.compile(r" \w+\Z")

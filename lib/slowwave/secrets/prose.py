@@ -7,10 +7,10 @@ beyond doubt. Languages without blanks are cut where their script ends.
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from enum import StrEnum
-from functools import cache, partial
+from functools import partial
 
+from slowwave.secrets.kinds import DIGIT, Kind, Noun, is_within
+from slowwave.secrets.mixtures import answered_below, around, below, listed, phrase, phrase_before
 from slowwave.secrets.nouns import (
     ASKS,
     BEFORE,
@@ -31,12 +31,16 @@ from slowwave.secrets.nouns import (
     TOKEN,
     Span,
     are_parted,
+    coded,
     few_digits,
     gap_of,
+    has_word,
     is_last,
+    needles,
     of_user,
     opening,
     pair_of,
+    spaced,
     tokens_of,
     trimmed,
     words,
@@ -56,27 +60,6 @@ _ODD = re.compile(rf"(?<![^\s{DENSE}\"'`(\u201c\u00ab])(?=[^\s{DENSE}\"'`]{{0,80
 _DIGIT = re.compile(r"[0-9]")
 
 
-@cache
-def _needles(*heads: str) -> tuple[str, ...]:
-    """Return the words below heads as :func:`_spaced` has them: they begin where a word does, if any."""
-    every = dict.fromkeys(word.lower() for head in heads for word in words(head))
-    return tuple(word if IS_DENSE.match(word) else f" {_SIGNS.sub(' ', word)}" for word in every)
-
-
-def _spaced(text: str) -> str:
-    """Return a text in lower case, its signs as blanks: one character for one."""
-    return " " + _SIGNS.sub(" ", text.lower().replace("\\n", "  "))
-
-
-def _has(text: str, *heads: str) -> bool:
-    """Say whether a text has a word that is below one of the heads."""
-    spaced = _spaced(text)
-    return any(word in spaced for word in _needles(*heads))
-
-
-_SIGNS = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff]|_")
-
-
 def answered(text: str, start: int, at: int) -> list[Span]:
     """Return what is to be typed when something asks for a secret; the word for asking lies between the two places."""
     first = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
@@ -84,7 +67,7 @@ def answered(text: str, start: int, at: int) -> list[Span]:
     stop = min(len(text), at + BEFORE) if stop < 0 else stop
     if _DIGIT.search(text, first, stop) is None:
         return []
-    is_asked = _has(text[first:stop], "asker")
+    is_asked = has_word(text[first:stop], "asker")
     found: list[Span] = []
     for word in _ODD.finditer(text, first, stop):
         left, right = trimmed(text, *word.span())
@@ -157,6 +140,9 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
     direct = _NAMED_AT_ONCE.match(text, at, stop)
     if direct and not is_short and text[start].islower() and is_last(text, direct.end()):
         return [trimmed(text, *direct.span("value"))]
+    given = _GIVEN.search(text, max(0, start - BEFORE), start)
+    if given and not is_short and given["verb"].lower() in _ENTERING:
+        return [given.span("value")]
     for tie in _SAYS.finditer(text, at, stop):
         between = text[at : tie.start()]
         tokens = tokens_of(between)
@@ -174,12 +160,16 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
     return []
 
 
+# "answer Rotterdam to the security question"
+_GIVEN = re.compile(
+    r"(?P<verb>\w{3,12}) [\"'`]?(?P<value>[A-Z\u00c0-\u00de\u0410-\u042f][\w'\-]{2,30})[\"'`]?(?: [a-z]{1,6}){1,3} \Z"
+)
 # a question follows, no answer
 _ASKED = re.compile(r"[^.!\n]{0,60}[?\uff1f]")
 
 _AS = frozenset((*words("as"), *words("article")))
 _SAYS = re.compile(
-    r"[:=\uff1a]\s{0,3}|\s[\u2013\u2014\-]\s|[\u662f\u70ba\u4e3a\u306f]|(?<=[\uac00-\ud7af])[\uc740\ub294\uc774\uac00]\s|"
+    r"[:=\uff1a]\s{0,3}|\??\s(?:->|=>|\u2192)\s|\s[\u2013\u2014\-]\s|[\u662f\u70ba\u4e3a\u306f]|(?<=[\uac00-\ud7af])[\uc740\ub294\uc774\uac00]\s|"
     r"(?<=[\s\"'])(?:"
     + "|".join(
         re.escape(w)
@@ -196,10 +186,10 @@ _ANSWER = re.compile(
 
 def spelled(text: str, at: int) -> list[Span]:
     """Return a value that is told letter by letter, behind its noun."""
-    one = _SPELLED.search(text, at, at + BEFORE)
+    one = _SPELLED.search(text, at, at + 2 * BEFORE)
     if one is None:
         return []
-    between = text[at : one.start("value")]
+    between = text[at : one.start("value")].rstrip("\n")
     tokens = tokens_of(between)
     gap, bound = gap_of(tokens)
     if are_parted(between, tokens) or (gap and bound < CLEAR) or len(tokens) > FEW_WORDS + 2:
@@ -209,8 +199,31 @@ def spelled(text: str, at: int) -> list[Span]:
 
 # single letters and digits, all parted by the same sign
 _SPELLED = re.compile(
-    r"[\s:=\"'`(](?P<value>[^\W_](?P<by>[ \-._,]|, |\u00a0|  | - )(?:[\w!#$%&*+?@^](?P=by)){3,40}[\w!#$%&*+?@^])(?!\w)"
+    r"[\s:=\"'`(](?P<value>[^\W_]"
+    r"(?P<by>[ \-._,/|\n]|\n[\-*] |, |\u00a0|  | - |\\n)(?:[!-~](?P=by)){4,40}[!-~])(?![^\s\"'`.,;)])"
 )
+
+
+def joined_words(text: str, start: int, at: int) -> list[Span]:
+    """Return the two parts of a value that a noun tells with a word between them that puts them together."""
+    stop = min(len(text), at + 2 * BEFORE)
+    if _DIGIT.search(text, at, stop) is None:
+        return []
+    near = f" {text[at:stop].lower().replace(',', ' ')} "
+    one = _IN_TWO.match(text, at, stop) if any(word in near for word in _JOINERS) else None
+    if one is None:
+        return _told_together(text, start, at, stop)
+    parts = ("first", "second") if one["first"] else ("a", "b")
+    spans = [trimmed(text, *one.span(part)) for part in parts]
+    first, second = (text[a:b] for a, b in spans)
+    return spans if first and second and oddness(first + second) and not (first + second).isdigit() else []
+
+
+def _told_together(text: str, start: int, at: int, stop: int) -> list[Span]:
+    """Return the two words behind a noun of which the sentence says that they are one value."""
+    two = _TWO_WORDS.match(text, at, stop) if has_word(text[max(0, start - BEFORE) : stop], "together") else None
+    spans = [trimmed(text, *two.span(part)) for part in ("left", "right")] if two else []
+    return spans if spans and oddness("".join(text[a:b] for a, b in spans)) else []
 
 
 def halves(text: str, start: int, at: int) -> list[Span]:
@@ -220,10 +233,10 @@ def halves(text: str, start: int, at: int) -> list[Span]:
         return []
     first = max(0, start - _NEAR_HALF)
     stop = min(len(text), at + _NEAR_HALF)
-    spaced = _spaced(text[first:stop])
-    places = [spaced.find(word) + len(word) - 1 for word in _needles("half") if word in spaced]
+    plain = spaced(text[first:stop])
+    places = [plain.find(word) + len(word) - 1 for word in needles("half") if word in plain]
     others = [_part(text, first + place) for place in places]
-    if len(others) < 2 or not _has(text[first:stop], "password", "short", "key"):  # noqa: PLR2004 - this one is one
+    if len(others) < 2 or not has_word(text[first:stop], "password", "short", "key"):  # noqa: PLR2004 - this one is one
         return []
     for other in others:
         if other is None or other == here:
@@ -237,8 +250,13 @@ def halves(text: str, start: int, at: int) -> list[Span]:
 def _part(text: str, at: int) -> Span | None:
     """Return what follows a word for a part: at once where it is odd, else behind a word that ties it."""
     word = _NEXT.match(text, at)
-    if word and (rest := word["value"][1:].rstrip(".,;:")).isalpha() and rest.islower():
-        word = None
+    if (
+        word
+        and not word["value"][0].isupper()
+        and (rest := word["value"][1:].rstrip(".,;:")).isalpha()
+        and rest.islower()
+    ):
+        word = _TIED.match(text, at) or word
     word = word or _TIED.match(text, at)
     if word is None:
         return None
@@ -246,6 +264,37 @@ def _part(text: str, at: int) -> Span | None:
     return (left, right) if right - left > 1 else None
 
 
+_TWO_WORDS = re.compile(
+    r"[^\n:=]{0,60}?(?:[:=]|\s(?:is|ist|est|es|\u00e8|\u00e9|to|je|\u00e4r|er|on))\s{1,2}"
+    r"(?P<left>\S{2,40})[ \-_](?P<right>\S{2,40})"
+)
+_MADE_OF = (
+    "made of",
+    "made up of",
+    "consists of",
+    "besteht aus",
+    "состоит из",
+    "складається з",
+    "se compone de",
+    "est composé de",
+    "składa się z",
+)
+_IN_TWO = re.compile(
+    r"(?:[^\n.;:=]{0,40}?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\s(?:"
+    + "|".join(
+        re.escape(w)
+        for w in sorted(BONDS | set(words("half")), key=len, reverse=True)
+        if w[:1].isalpha() and not IS_DENSE.match(w) and w not in _AS
+    )
+    + r")(?=\s))|\s(?:c'est|s'appelle)(?=\s))\s{0,3}"
+    rf"(?P<first>[^\s{DENSE}]{{2,40}}),?\s{{0,3}}(?:"
+    + "|".join(re.escape(w) for w in sorted(words("joiner"), key=len, reverse=True))
+    + rf"|(?<=\s)[+&](?=\s))(?:[:,]|\s(?:with|by|in|mit|por|par))?\s{{0,3}}(?P<second>[^\s{DENSE}]{{2,40}})"
+    r"|[^\n.;:=]{0,20}?\s(?:"
+    + "|".join(_MADE_OF)
+    + r")\s(?P<a>\S{2,40})\s(?P<by>and|und|\u0438|\u0439|\u0442\u0430|\u0456|y|et|i|e)\s(?P<b>\S{2,40})"
+)
+_JOINERS = tuple(word if IS_DENSE.match(word) else f" {word} " for word in (*words("joiner"), *_MADE_OF, *"+&"))
 _NEAR_HALF = 160
 _VALUE = rf"[\s{re.escape(OPENERS)}]{{0,4}}(?P<value>[^\s{DENSE}\"'`]{{2,60}})"
 _NEXT = re.compile(rf"(?:\s|[:=])+{_VALUE}")
@@ -256,53 +305,16 @@ _TIED = re.compile(
 )
 
 
-class Kind(StrEnum):
-    """What a noun says of the value; the heads of the file of nouns."""
-
-    PASSWORD = "password"  # noqa: S105 - a head
-    SHORT = "short"
-    PASS = "pass"  # noqa: S105 - a head
-    KEY = "key"
-    PLAIN_KEY = "plain-key"
-    PIN = "pin"
-    SHORT_PIN = "short-pin"
-    CARD_CODE = "card-code"
-    LOGIN = "login"
-    OPENED = "opened"
-    USER = "user"
-    ASKS = "asks"
-    FED = "fed"
-    ANSWER = "answer"
-    SHORT_ANSWER = "short-answer"
-    HALF = "half"
-
-
-# short nouns are part of many words, and looked for with what may end them; a letter of another script is looked for as
-# a question mark
-_LINKS = " :=\"'`*?"
-_ENDS = {
-    Kind.SHORT: " :=\"'*.,!?\n",
-    Kind.PASS: _LINKS,
-    Kind.SHORT_PIN: _LINKS,
-    Kind.KEY: " :=",
-    Kind.LOGIN: " :=(",
-    Kind.OPENED: ' :,.\n"\\?',
-    Kind.USER: "/:",
-    Kind.ASKS: ' ,:.\n"\\',
-    Kind.HALF: " ,:=",
-}
-_WHOLE = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN)
-COMMON = (Kind.SHORT, Kind.PASS, Kind.SHORT_PIN, Kind.KEY, Kind.LOGIN, Kind.USER, Kind.OPENED, Kind.ASKS, Kind.HALF)
-_BEGINNING = (Kind.OPENED, Kind.ASKS, Kind.HALF, Kind.ANSWER, Kind.SHORT_ANSWER, Kind.FED)
 _WITH = frozenset(words("with"))
 # these stand in addresses and in commands
 _IN_CODE = (Kind.USER, Kind.FED)
 # the first odd word behind them is a value, or none is
-_AT_ONCE = (Kind.PASS, Kind.KEY, Kind.PLAIN_KEY)
+_AT_ONCE = (Kind.PASS, Kind.KEY, Kind.PLAIN_KEY, Kind.HINT)
 _AFTER = " :="
+_AS_ALSO = frozenset(words("as")) - frozenset(words("user")) - {"user", "la", "là"}
 _SAID = re.compile(r"\b(?:is|as|was|are)\s(?:\w+\s)?\Z")
 # how far from the noun values are looked for
-_REACHES = {Kind.PASSWORD: REACH, Kind.SHORT: 60, Kind.PASS: 40, Kind.KEY: 80, Kind.PLAIN_KEY: 80}
+_REACHES = {Kind.PASSWORD: REACH, Kind.SHORT: 60, Kind.PASS: 40, Kind.KEY: 80, Kind.PLAIN_KEY: 80, Kind.HINT: 40}
 # words without anything odd are passed over at once
 _ODD_WORD = (
     r"(?<![^\s{0}])(?=[^\s{0}]{{0,80}}?(?:[0-9!#$%&*+=?@^]|[a-z][A-Z]|[a-z]{{3}}[\-._][a-z]{{3,20}}[\-._][a-z]{{3}}"
@@ -313,93 +325,29 @@ _CANDIDATE = re.compile(_ODD_WORD.format(DENSE))
 _ASCII_CANDIDATE = re.compile(_ODD_WORD.format(""))
 _REST = re.compile(rf"[^\W\d_{DENSE}]{{0,12}}(?:\(s\)|['\u2019][^\W\d_]{{1,3}})?")
 _CODE_BEHIND = re.compile(r"[_$\[(]|(?<=[A-Za-z])[0-9]|[.\-/@](?=[A-Za-z_)])")
-# words of many texts are looked at closely only where something odd is in reach
-_BETWEEN = r"[ \t:=\-*>,./|\"'`()]{0,6}+"
-_LETTERS = r"[^\x00-@\[-`{-\x7f]++"
-_NEAR = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,9}}+{_BETWEEN}[0-9_!#$%&+?@^]")
-_NEAR_KEY = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,7}}+{_BETWEEN}[0-9_!#$%&+?@^](?=\S{{3}})")
-
-
-def _near_code(text: str, at: int) -> re.Match[str] | None:
-    return _SOME_DIGITS.search(text, max(0, at - BEFORE), at + _FEW_CHARS)
-
-
-def _near_digit(text: str, at: int) -> re.Match[str] | None:
-    return _DIGIT.search(text, max(0, at - BEFORE), at + BEFORE)
-
-
-_SOME_DIGITS = re.compile(r"[0-9]{4}|[0-9]{3}[ \-][0-9]{3}")
-_NEARS = {Kind.KEY: _NEAR_KEY.match, Kind.OPENED: _near_code, Kind.ASKS: _near_digit, Kind.HALF: _near_digit}
+# how odd a word must be that shares a line with a noun, and whether a name with a year is enough
+_AROUND = {
+    **dict.fromkeys((Kind.PASSWORD, Kind.PASS, Kind.PIN, Kind.PLAIN_KEY, Kind.ANSWER, Kind.SHORT), (CLEAR, True)),
+    **dict.fromkeys((Kind.LOGIN, Kind.ASKS, Kind.USER, Kind.SHORT_PIN, Kind.HINT), (BEYOND_DOUBT, True)),
+    **dict.fromkeys((Kind.KEY, Kind.LOOSE), (BEYOND_DOUBT, True)),
+    Kind.OPENED: (BEYOND_DOUBT, False),
+}
 _BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
 
-_SOME_BOND = re.compile(r"(?:[:=]+|[-=]+>|\u2192)[>\"'`\u201c\u00ab]?")
 _OWNER = re.compile(
     r"(?:sudo|root|admin|user|login|db|database|ssh|ftp|wi-?fi|vpn|my|the|your|our|server|mail|email|account|and|with"
     r"|el|la|il|le|mi|mia|tu|tua|ma|mon|mein|meine|dein|das|die|minha|minu|mijn|min|mitt|det|moje|moja|benim|saya)"
     r"['\u2019s]{0,2}[ \-:,]{1,2}\Z",
     re.IGNORECASE,
 )
-# an escaped end of a line
-_BROKEN = re.compile(r"\\[nrt]")
+# a variable that is given a value
+_ASSIGNED = re.compile(r"\s{0,3}:?=(?!=)")
 # of what was taken out before
 _MARK = re.compile(r"\[(?:secret:[\w\-]*)?\Z")
-_SHORT = 4
-# behind a stem: any ending, in a compound, too
-_ANY = "*"
 _NEVER = 9
 _KEY_CHARS = 8
 _SOME_CHARS = 6
-_FEW_CHARS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Noun:
-    """What is known of a noun before a text is looked at.
-
-    Attributes:
-        kinds: what it may say of the value, in the order in which that is tried.
-        is_cut: its last character is what ends it.
-        begins: it is so short that it must begin a word: many words end so.
-        is_whole: it must be a word of its own.
-        near: tries at its end whether anything odd is in reach; None for nouns that are rare enough.
-    """
-
-    kinds: tuple[Kind, ...]
-    is_cut: bool
-    begins: bool
-    is_whole: bool
-    near: Callable[[str, int], re.Match[str] | None] | None
-
-    def is_idle(self, text: str, start: int, end: int) -> bool:
-        """Say whether the noun ends another word, or nothing odd is in reach: most of the common ones tell nothing."""
-        if not self.is_cut or self.near is None or self.kinds[0] is Kind.SHORT:
-            return False
-        return (self.begins and _is_within(text, start)) or self.near(text, end - 1) is None
-
-
-def _is_within(text: str, start: int) -> bool:
-    """Say whether a word has begun before ``start``: no escaped end of a line, nor a script without blanks."""
-    before = text[start - 1 : start]
-    return before.isalnum() and not IS_DENSE.match(before) and not _BROKEN.match(text, max(0, start - 2))
-
-
-def _nouns() -> Iterator[tuple[str, Noun]]:
-    found: dict[str, tuple[Kind, ...]] = {}
-    for kind in Kind:
-        for noun in words(kind.value):
-            stem = noun.removesuffix(_ANY)
-            # several words are rare enough without what ends them
-            is_cut = noun.isascii() and stem == noun and (" " not in noun or kind in (Kind.KEY, Kind.LOGIN))
-            for end in _ENDS.get(kind, ("",)) if is_cut else ("",):
-                found[stem + end] = (*found.get(stem + end, ()), kind)
-    for noun, kinds in found.items():
-        near = _NEARS.get(kinds[0], _NEAR.match) if kinds[0] in COMMON else None
-        is_cut, is_whole = not noun[-1].isalnum() and noun.isascii(), kinds[0] in _WHOLE
-        begins = is_whole or (noun.isascii() and (kinds[0] in _BEGINNING or len(noun) - is_cut < _SHORT))
-        yield noun, Noun(kinds, is_cut, begins, is_whole, near)
-
-
-NOUNS = dict(_nouns())
+_HEX = re.compile(r"(?=(?:[0-9]*[a-f]+[0-9]+){2})[0-9a-f]{10,}")
 
 
 def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
@@ -411,10 +359,10 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     if noun.near is not None and noun.near(text, at) is None:
         return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
     before = text[start - 1 : start]
-    if noun.begins and _is_within(text, start):
+    if noun.begins and is_within(text, start):
         return []
     if (
-        (before and before in OF_CODE)
+        (before and before in OF_CODE and not (before == "$" and _ASSIGNED.match(text, at)))
         or (noun.kinds[0] not in _IN_CODE and _CODE_BEHIND.match(text, at))
         or (before and before in "[-:" and _MARK.search(text, max(0, start - 40), start))
     ):
@@ -424,9 +372,34 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
     found: list[Span] = []
     for kind in noun.kinds:
         found = found or _of_kind(text, start, at, kind)
-    return found or (spelled(text, at) if noun.kinds[0] in _SPELLED_KINDS else found)
+    return found + _loose(text, start, at, noun.kinds[0], is_found=bool(found))
 
 
+def _loose(text: str, start: int, at: int, kind: Kind, *, is_found: bool) -> list[Span]:
+    """Return what is spelled, told in two, in a row of words or in a table, and what merely stands nearby."""
+    found: list[Span] = []
+    if DIGIT.search(text, max(0, start - BEFORE), at + 2 * BEFORE) is None:
+        # without a digit it can be words only
+        is_said = kind in _SPELLED_KINDS and not is_found
+        return (phrase(text, start, at) or phrase_before(text, start)) if is_said else found
+    if kind in _SPELLED_KINDS:
+        found += [] if is_found else spelled(text, at) or phrase(text, start, at) or phrase_before(text, start)
+        found += joined_words(text, start, at)
+    if kind in _AROUND:
+        least, chosen = _AROUND[kind]
+        is_plain = kind is not Kind.LOOSE
+        chosen = chosen and not text.startswith("wd", start + 1)
+        found += around(text, start, at, least, chosen=chosen, is_plain=is_plain)
+        if kind in _PLAIN and not found and not is_found:
+            found += answered_below(text, at)
+    if kind in _HEADS and at < len(text):
+        found += below(text, start, at) or listed(text, at)
+    return found
+
+
+# nouns whose value may stand in the next line
+_PLAIN = (Kind.PASSWORD, Kind.PASS, Kind.PIN, Kind.PLAIN_KEY, Kind.ANSWER, Kind.SHORT)
+_HEADS = (Kind.PASSWORD, Kind.SHORT, Kind.PASS, Kind.PIN)
 _SPELLED_KINDS = (Kind.PASSWORD, Kind.SHORT, Kind.PASS, Kind.KEY, Kind.PIN)
 
 _ANSWERS: dict[Kind, Callable[[str, int, int], list[Span]]] = {
@@ -444,6 +417,10 @@ def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
             found = pair_of(text, at)
         case Kind.USER:
             found = of_user(text, at)
+        case Kind.LOOSE:
+            found = []
+        case Kind.CODE:
+            found = coded(text, start, at)
         case Kind.OPENED:
             found = opening(text, start, at)
         case Kind.PIN | Kind.SHORT_PIN | Kind.CARD_CODE:
@@ -453,7 +430,7 @@ def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
             found = found or [span for span in _behind(text, at, at, Kind.PASS) if oddness(text[slice(*span)]) >= CLEAR]
         case _ if kind in _ANSWERS:
             found = _ANSWERS[kind](text, start, at)
-        case Kind.KEY | Kind.PLAIN_KEY:
+        case Kind.KEY | Kind.PLAIN_KEY | Kind.HINT:
             found = list(_behind(text, start, at, kind))
         case Kind.PASS if not _OWNER.search(text, max(0, start - 12), start):
             found = list(_behind(text, start, at, kind))
@@ -487,6 +464,8 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
         needed = _needed(kind, value, gap, bound, again=again, foreign=foreign, last=is_last(text, stop))
         if kind is Kind.PLAIN_KEY and bound == CLEAR and not gap and len(value) >= _KEY_CHARS:
             needed = CLEAR
+        if kind is Kind.KEY and _HEX.fullmatch(value):
+            needed = CLEAR  # else a hash, which nobody calls a token
         if value and needed < _NEVER and oddness(value) >= needed:
             yield left, right
             again = True
@@ -531,8 +510,14 @@ def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreig
     is_near = bound == CLEAR or not gap
     if kind in (Kind.KEY, Kind.PLAIN_KEY):
         return BEYOND_DOUBT if is_near and len(value) >= _KEY_CHARS else _NEVER
+    if kind is Kind.HINT:
+        return 1 if is_near and not value.isdigit() else _NEVER
     if value.isdigit():
-        needed = 1 if bound == CLEAR and not gap and kind is not Kind.PASS else _NEVER
+        is_told = (bound == CLEAR and (not gap or len(value) >= _SOME_CHARS)) or (last and not gap)
+        is_told = is_told or (
+            last and gap <= 2 * FEW_WORDS and len(value) >= _SOME_CHARS and not value.startswith("20")
+        )
+        needed = 1 if is_told and kind is not Kind.PASS else _NEVER
     elif kind is Kind.PASS:
         needed = CLEAR if is_near and bound == CLEAR and not gap else BEYOND_DOUBT if is_near else _NEVER
     elif again:
@@ -572,7 +557,7 @@ def _ahead(text: str, start: int, at: int) -> list[Span]:
         len(tokens) > MOST_WORDS
         or text[right : last.end()].endswith(STOP)
         or are_parted(between, tokens)
-        or value.isdigit()
+        or (value.isdigit() and not (tokens and tokens[0].lower() in _AS_ALSO))
     ):
         return []
     verb = text[first : last.start()].rstrip(" \"'`\u201c\u00ab").rpartition(" ")[2]

@@ -284,7 +284,7 @@ RUNS: tuple[Rule, ...] = (
 
 # what may stand between a name and its value: an assignment, a tag, or the next line of a list of names and values
 _SEP = (
-    r"(?P<tail>[\w\-.]{0,40})[\"'`\]]{0,2}(?:[ \t]{0,10}(?:=>|:=|[:=](?!=))\s{0,10}|>"
+    r"(?P<tail>[\w\-.]{0,40})(?:\[\w{0,6}\])?[\"'`\]]{0,2}(?:[ \t]{0,10}(?:=>|:=|[:=](?!=))\s{0,10}|>"
     r"|,?\s{0,60}[\"']?value[\"']?\s{0,4}[:=]\s{0,4})"
 )
 _OPEN = r"(?:[bfru]{0,2}[\"'`])?"
@@ -300,6 +300,20 @@ _SECRET_NAMES = (
 # what is shorter must be beyond doubt
 _LONG = 16
 _BEYOND_DOUBT = 3
+# digits and letters in turn
+_SHORT_HEX = re.compile(r"(?=(?:[0-9]*[a-f]+[0-9]+){2})[0-9a-f]{10,15}")
+# programs whose option with one letter is a password
+_PROGRAMS = (
+    "7z ", "7za ", "unzip ", "zip ", "rar ", "unrar ", "openssl ", "redis-cli ", "htpasswd ", "ldapsearch ",
+    "ldapmodify ", "smbclient ", "ipmitool ", "sqlcmd ", "isql ", "bcp ", "mongo ", "mongosh ", "cqlsh ",
+    "docker login ", "az login ", "oc login ", "helm registry login ", "podman login ", "snmpwalk ", "snmpget ",
+    "mosquitto_pub ", "mosquitto_sub ", "influx ", "rdesktop ", "xfreerdp ", "lftp ", "pdftk ", "qpdf ",
+    "wpa_passphrase ",
+)  # fmt: skip
+_OPTION = (
+    r"(?:wpa_passphrase \S{1,40} |_pw |\s/p:"
+    r"|(?<=\s)-[pPakwWbAXUu]\s?(?:[^\s\"'%,]{1,40}[%,]|\S{1,40} \S{1,40} (?=\S))?)"
+)
 _PASSWORD_NAMES = ("passw", "passphrase", "pwd", "passcode", "kennwort", "contrase")
 
 NAMED: tuple[Rule, ...] = (
@@ -411,6 +425,13 @@ NAMED: tuple[Rule, ...] = (
         is_valid=looks_chosen,
     ),
     Rule(
+        "password-flag",
+        _PROGRAMS,
+        r"(?=[\w\-]{2,10}[ _])[^\n]{2,130}?" + _OPTION + r"[\"']?(?P<secret>(?=[^\s\"']{0,40}[0-9!#$%&*+?@^])"
+        r"[^\s\"'$<{`|\\\-/][^\s\"'<{`|\\/]{4,100})(?=[\s\"']|\Z)",
+        is_valid=lambda s: looks_chosen(s) and oddness(s) > 0,
+    ),
+    Rule(
         "token-flag",
         ("-token", "-key", "-secret"),
         r"-(?i:token|key|secret)\s{1,2}[\"']?(?P<secret>[\w\-.+/=~]{12,400})",
@@ -421,7 +442,9 @@ NAMED: tuple[Rule, ...] = (
         _SECRET_NAMES,
         _SEP + _OPEN + rf"(?P<secret>{_TO}{{16,4000}}|(?={_TO}{{0,14}}[0-9]){_TO}{{8,15}})",
         behind=True,
-        is_valid=lambda s: looks_random(s) and (len(s) >= _LONG or oddness(s) >= _BEYOND_DOUBT),
+        is_valid=lambda s: (
+            looks_random(s) and (len(s) >= _LONG or oddness(s) >= _BEYOND_DOUBT or _SHORT_HEX.fullmatch(s) is not None)
+        ),
     ),
     Rule(
         "password",
@@ -464,6 +487,19 @@ NAMED: tuple[Rule, ...] = (
         is_valid=lambda s: looks_chosen(s) and oddness(s) > 0,
     ),
     Rule(
+        "password",
+        ("sqlplus ", "sqlldr ", "expdp ", "impdp ", "rman target ", "oracle:thin:"),
+        r"(?:[\w\-]{0,40}[ :]){0,4}?\w{1,30}/(?P<secret>[^\s/@\"']{5,60})@",
+        behind=True,
+        is_valid=lambda s: oddness(s) > 0,
+    ),
+    Rule(
+        "password",
+        ("auth ",),
+        r"AUTH (?P<secret>[^\s\"']{6,200})",
+        is_valid=lambda s: looks_chosen(s) and oddness(s) > 0,
+    ),
+    Rule(
         "spoken",
         ("secret", "token", "key", "credential", "passw", "passphrase"),
         r"(?i:or[dt])?s?(?:"
@@ -475,8 +511,19 @@ NAMED: tuple[Rule, ...] = (
     *(
         Rule(
             "seed-phrase",
-            ("mnemonic", "seed phrase", "recovery phrase", "seed_phrase", "seedphrase", "seed words", "secret phrase"),
-            r"(?i:mnemonic|(?:seed|recovery|secret)[ _]?(?:phrase|words))[\"'`]?(?: is| ist)?\s{0,4}[:=]?\s{0,4}[\"'`]?"
+            (
+                "mnemonic",
+                "wallet seed",
+                "seed:",
+                "seed phrase",
+                "recovery phrase",
+                "seed_phrase",
+                "seedphrase",
+                "seed words",
+                "secret phrase",
+            ),
+            r"(?i:mnemonic|wallet seed|seed(?=:)|(?:seed|recovery|secret)[ _]?(?:phrase|words))"
+            r"[\"'`]?(?: is| ist)?\s{0,4}[:=]?\s{0,4}[\"'`]?"
             rf"(?P<secret>(?:[a-z]{{3,8}}{gap}){{11,23}}[a-z]{{3,8}})(?![A-Za-z])",
             is_valid=is_seed_phrase,
         )

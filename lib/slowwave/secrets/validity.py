@@ -16,7 +16,7 @@ _PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(
-    r"[(){}\[\];]|^[$%&@]|^[A-Z_]+$|^[\w\-]+(?:\.[A-Za-z_][\w\-]*)+$|^/|^\.{1,2}/|^~/|^[a-z][\w+.\-]*:|^\W+$|[=!<>]=|\|\||&&|\\|\?\.|^[\w\-]+=[^=]|^pk_"
+    r"[(){}\[\];]|^[$%&@]|^[A-Z_]+$|^[\w\-]+(?:\.[A-Za-z_][\w\-]*)+$|^/|^\.{1,2}/|^~/|^[a-z][\w+.\-]*:|^\W+$|[=!<>]=(?!\Z)|\|\||&&|\\|\?\.|^[\w\-]+=[^=]|^pk_"
 )
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _DIGEST = re.compile(r"(?:sha(?:1|256|384|512)[-:]|md5[-:]).*", re.IGNORECASE)
@@ -57,13 +57,23 @@ def looks_random(secret: str) -> bool:
 
 def looks_chosen(secret: str) -> bool:
     """Say whether a value is a password as people choose them: not a placeholder, not code, and not one plain word."""
-    if len(secret) < _MIN_PASSWORD or _PLACEHOLDER.fullmatch(secret) or _CODE.search(secret) or "..." in secret:
+    if (
+        _NAME_OF_ONE.fullmatch(secret)
+        or len(secret) < _MIN_PASSWORD
+        or _PLACEHOLDER.fullmatch(secret)
+        or _CODE.search(secret)
+        or "..." in secret
+    ):
         return False
     if re.fullmatch(r"(?i)(?:your|my|example|change|placeholder|the|new|old|test|fake|dummy)[-_ ].*|x{4,}.*", secret):
         return False
     return bool(re.search(r"[0-9]|[^A-Za-z0-9_.\-/:+?\u0080-\uffff]", secret)) and not re.fullmatch(
         r"v?\d[\d.,:]*[a-zA-Z]{0,8}", secret
     )
+
+
+# passwordField1: what holds one is called so
+_NAME_OF_ONE = re.compile(r"(?:pass|password|secret|token|login|pwd)(?:[A-Z_][A-Za-z]+)+\d{0,2}")
 
 
 def is_url_password(secret: str) -> bool:
@@ -146,22 +156,22 @@ def _is_plain(secret: str) -> bool:
 # How little a value looks like a word: what people choose for a password, beside what they write anyway.
 
 # so many characters make chance unlikely
-_MIN, _SOME, _LONG = 4, 6, 8
+_SHORT, _MIN, _SOME, _LONG = 3, 4, 6, 8
 _WORDS_OF_PHRASE = 4
 _TURNS = 3
 # signs that join words and numbers anyway
 _SOFT = frozenset("()[]{}._-/:+,'\u2019|~%\u2013\u2014…·")
 _UNSAID = re.compile(
-    r"x{4,}|\*{4,}|\.{3}|…|•|<[^<>]{0,80}>|\$\{|\{\{|%[sd]\b|redacted|changeme|your[-_]|example|placeholder|secret:",
+    r"\A!\w+\Z|x{4,}|\*{4,}|\.{3}|…|•|<[^<>]{0,80}>|\$\{|\{\{|%[sd]\b|redacted|changeme|your[-_]|example|placeholder|secret:",
     re.IGNORECASE,
 )
 _CODE_LIKE = re.compile(
-    r"[$%@&.]?[A-Za-z_][\w./]*[(\[{].*|.*\?\..*|[\w@/.\-]+@v?\d+(?:\.\d+)+\S*|[\w.\-/]+\.[a-z]{1,4}:\d[\d,\-]*|.*[)\]}]|[$%][A-Za-z_({].*|[@#][A-Za-z_\-/]*\d{0,4}|#[0-9a-fA-F]{3,8}|--?[A-Za-z][\w\-]*(?:=.*)?|[A-Za-z_][\w.\-]*=.*"
+    r"[$%@&.]?[A-Za-z_][\w./]*[(\[{].*|.*\?\..*|[\w@/.\-]+@v?\d+(?:\.\d+)+\S*|[\w.\-/]+\.[a-z]{1,4}:\d[\d,\-]*|.*[)\]}]|[$%][A-Za-z_({].*|[@#][A-Za-z_\-/]*\d{0,4}|#[0-9a-fA-F]{3,8}|--?[A-Za-z][\w\-]*(?:=.*)?|[A-Za-z_][\w.\-]*=(?!=?\Z).*"
     r"|~?\.{0,2}/.*|[A-Za-z][\w+.\-]*://.*|[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]{2,}|(?:[\w\-]*[A-Za-z][\w\-]*\.)+[A-Za-z_][\w\-]*(?::\d+)*"
-    r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|.*(?:\\|=>|->|::|&&|\|\||==|!=|<=|>=|[<>\"`;{}]).*|0x[0-9a-fA-F]+|[\w\-]+(?:/[\w.\-]+){2,}"
+    r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|.*(?:\u2192|\\|=>|->|::|&&|\|\||==(?!\Z)|!=|<=|>=(?!\Z)|[<>\"`;{}]).*|0x[0-9a-fA-F]+|(?:fk|pk|ix|idx|uq|tbl)_\w+|\w+_(?:password|passwd|token|secret|key|pass|ids?|name|type|at|url|path|file|field|count|table|test|hash|size|len|idx|index|num|v)\d{0,2}|[\w\-]+(?:/[\w.\-]+){2,}"
 )
 _NUMBER = re.compile(
-    r"[~<>≤≥±]?[$€£¥#]?v?\d[\d.,:/\-\u2013x\xd7%_]*(?:[A-Za-zµ°%€$£]{1,4}|[a-z]+s?|bytes|(?:-?(?:rc|beta|alpha|dev)\.?\d*))?",
+    r"[~<>≤≥±]?[$€£¥#]?v?\d[\d.,:/\-\u2013x\xd7%_]*(?:[A-Za-zµ°%€$£]{1,4}|(?-i:[a-z]+s?)|bytes|(?:-?(?:rc|beta|alpha|dev)\.?\d*))?",
     re.IGNORECASE,
 )
 # names of methods, formats and machines that hold a digit
@@ -170,10 +180,13 @@ _TECHNICAL = re.compile(
     r"|oidc|saml|totp|hotp|u2f|fido|auth|jwt|tls|ssl|http|ipv|x(?=\d{2,3}\b)|hs|rs|es|ps|p|k|i|l|a|s|ec|h|mp|win|arm|amd|python|py|node|php|ruby|java|jdk"
     r"|go|perl|postgres|postgresql|mysql|mariadb|redis|mongo|web|vue|angular|react|next|gpt|claude|llama|windows|ios|android|macos"
     r"|step|phase|part|section|chapter|figure|table|line|page|issue|pr|bug|ticket|task|item|case|test|level|layer|version|ver|rev|round"
-    r"|day|week|month|year|q|h|room|port|tier|type|option|method)[-_./]?\d{1,5})[a-z]{0,3}(?:[-_./][a-z0-9]{1,8}){0,3}",
+    r"|day|week|month|year|q|h|room|port|tier|type|option|method)[-_./]?\d{1,5})[a-z]{0,3}(?:[-_./][a-z0-9]{1,8}){0,3}"
+    r"|(?-i:[A-Z][A-Z0-9]{1,9}-\d{1,6})|ghsa(?:-\w{4}){3}|.*-(?:style|based|like|compatible|native|only|free|ready|specific)",
     re.IGNORECASE,
 )  # fmt: skip
 _HEX = re.compile(r"[0-9a-f]{7,64}")
+# keys that are read out in groups of digits
+_GROUPS = re.compile(r"\d{4,6}(?:-\d{4,6}){3,}")
 _CASED = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
 _NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}", re.IGNORECASE)
 _PARTS = re.compile(r"[._\-/:+,'\u2019|~]+")
@@ -188,6 +201,8 @@ def oddness(value: str) -> int:
     """
     if len(value) < _MIN or value.isdigit():
         return int(len(value) >= _MIN)
+    if _GROUPS.fullmatch(value):
+        return 3
     if _is_said(value):
         return 0
     digits = sum(c.isdigit() for c in value)
@@ -198,6 +213,18 @@ def oddness(value: str) -> int:
     if not letters:
         return 2 if hard and digits >= _MIN else 0
     return _of_mixture(value, digits, len(hard))
+
+
+def is_hex_text(value: str) -> bool:
+    """Say whether hex digits stand for letters and signs that can be typed: those of chance hardly ever do."""
+    if len(value) < _HEX_TEXT or len(value) % 2 or not _HEX_DIGITS.fullmatch(value):
+        return False
+    plain = bytes.fromhex(value)
+    return all(0x20 < sign < 0x7F for sign in plain) and any(chr(sign).isalpha() for sign in plain)  # noqa: PLR2004
+
+
+_HEX_TEXT = 14
+_HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 
 
 def _is_said(value: str) -> bool:
@@ -211,7 +238,7 @@ def _of_mixture(value: str, digits: int, hard: int) -> int:
     """Return the oddness of letters with digits or signs that join no words."""
     parts = [part for part in _PARTS.split(value) if part]
     turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(filter(str.isalnum, value)))
-    is_name = not hard and (turns <= 1 or all(part.isdigit() or part.isalpha() for part in parts))
+    is_name = not hard and (turns <= 1 or all(part.isdigit() or part.isalpha() or len(part) < _SHORT for part in parts))
     if is_name or len(value) < _SOME:
         return 1
     is_strong = turns >= _TURNS or bool(digits and hard)

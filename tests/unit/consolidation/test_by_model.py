@@ -26,13 +26,13 @@ def dropping(note: Candidate, why: str = "an order of the moment") -> Candidate:
     """What takes a note out, as the model's extraction writes it."""
     name = candidate_id(note.session, note.category, f"{DROPS} {note.id}", note.evidence)
     return msgspec.structs.replace(
-        note, id=name, text=why, confidence=0.0, extractor="model/2:m", key=DROPS, value=note.id
+        note, id=name, text=why, confidence=0.0, extractor="model/3:m", key=DROPS, value=note.id
     )
 
 
 def with_replaces(candidate: Candidate, *replaced: tuple[str, Any], **more: Any) -> Candidate:
     return msgspec.structs.replace(
-        candidate, extractor="model/2:m", replaces=tuple(Replaces(i, how) for i, how in replaced), **more
+        candidate, extractor="model/3:m", replaces=tuple(Replaces(i, how) for i, how in replaced), **more
     )
 
 

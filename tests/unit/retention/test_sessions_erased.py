@@ -312,6 +312,35 @@ def test_a_fork_of_opencode_is_told_by_the_times_that_it_keeps(
     assert "2 of its 2 records from session ses_main" in refused["ses_fork"]
 
 
+def test_a_fork_of_opencode_teaches_nothing_once_its_origin_was_to_go(
+    own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = own_home / "data" / "opencode"
+    root.mkdir(parents=True)
+
+    def store(*names: str) -> None:
+        made = [opencode_files.Session(f"ses_{name}", directory=str(own_home / "shop")) for name in names]
+        for session in made:
+            for number, rule in enumerate((RULES[1], RULES[2])):
+                session.user(rule if session.info["id"] != "ses_other" or number else RULES[0])
+                session.answer(opencode_files.words("ok"))
+            for number in range(8):
+                session.user(f"go on with part {number}")
+                session.answer(opencode_files.words("Done."))
+        for old in root.glob("opencode.db*"):
+            old.unlink()
+        opencode_files.database(root, *made)
+        aged(own_home)
+
+    store("main")
+    erase(capsys, "--session", "ses_main", "--apply")
+    store("fork", "other")  # its client deleted the one, and had made a fork before
+    assert main(["run", "extract", "--direct", *GATES]) == 0
+    written = [path.read_text() for path in (own_home / "data" / "slowwave").rglob("*") if path.is_file()]
+    assert any(RULES[0] in text for text in written)
+    assert not any(RULES[1] in text for text in written)
+
+
 def test_copies_of_crabtalk_go_along_whatever_became_of_their_header(
     own_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,6 +10,7 @@ from slowwave.secrets.layers import FOLDED, folded
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.secrets.validity import oddness
 from tests.quality.blocks import blocks
+from tests.quality.rows_secrets import WRITTEN, fresh_of
 from tests.quality.secret_fresh import (
     CARRIERS,
     SPLIT_INTO,
@@ -81,9 +82,10 @@ def test_code_that_joins_pieces_is_as_whole_as_before(code: str, expected: str) 
     assert re.sub(r"\[secret:[\w-]+\]", "M", NAMELESS(code)) == expected
 
 
-def test_a_comma_joins_only_where_a_word_says_so() -> None:
-    assert NAMELESS('password = f("hunt", "er2!x")') == 'password = f("hunt", "er2!x")'
-    assert "er2" not in NAMELESS('password = concat("hunt", "er2!x")')
+def test_a_comma_joins_what_a_name_of_secrets_holds_and_nothing_else() -> None:
+    assert "er2" not in NAMELESS('password = f("hunt", "er2!x")')
+    assert NAMELESS('colour = f("hunt", "er2")') == 'colour = f("hunt", "er2")'
+    assert NAMELESS('{"password": "", "user": "er2", "n": 1}') == '{"password": "", "user": "er2", "n": 1}'
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,13 @@ def test_no_piece_of_what_is_split_stays_and_nothing_else_goes() -> None:
 def test_no_piece_of_what_calls_tags_and_escapes_part_stays_in_any_carrier(ways: dict[str, Split]) -> None:
     every = carried(split(1, 7, ways, SPLIT_INTO))
     assert {p.family for p in every if _has_piece(p, NAMELESS(p.text))} == set()
+
+
+def test_most_of_what_was_written_while_the_rules_were_mended_is_found() -> None:
+    _, (told_ones, split_ones, benign), notes = fresh_of([WRITTEN])
+    assert told_ones.value >= 0.96, notes
+    assert split_ones.value >= 0.93, notes
+    assert benign.value >= 0.98, notes
 
 
 def _has_piece(planted: Planted, text: str) -> bool:
@@ -147,6 +156,28 @@ def test_cards_go_with_their_codes_and_other_numbers_stay() -> None:
     assert NAMELESS("pay with 4111 1111 1111 1111 12/29 123") == "pay with [secret:card] 12/29 [secret:card]"
     assert NAMELESS("id 4111 1111 1111 1112") == "id 4111 1111 1111 1112"
     assert NAMELESS("my visa is 4111111111111111") == "my visa is [secret:card]"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("взял Nordsee!84x и всё", "взял M и всё"),  # by its mixture alone, in whatever language
+        ("the password, he said, and I believe him: it was Herring42 then", None),
+        ("| host | password |\n|---|---|\n| db1 | Rotkohl-7a |", "| host | password |\n|---|---|\n| db1 | M |"),
+        ("backup codes:\n- a8f2-99kd\n- 77qp-0zxm\nend", "backup codes:\n- M\n- M\nend"),
+        ("the passphrase is maple otter violin harbour", "the passphrase is M"),
+        ("what was the zip password again?\nMonsoon.8", "what was the zip password again?\nM"),
+        ("the bike lock's code is 7294", "the bike lock's code is M"),
+        ("the error code is 7294", "the error code is 7294"),
+        ("get in with kim and Saffron-Lime-42", "get in with kim and M"),
+        ("a = 'Quar'; password = a + 'tz5238'", "a = 'M'; password = a + 'M'"),
+        ("password = bytes([81, 117, 97, 114, 116, 122, 53, 50])", "password = bytes([M])"),
+        ("the user of the password is kim on host web2042", "the user of the password is kim on host web2042"),
+    ],
+)
+def test_what_marks_a_value_is_its_shape_and_what_stands_near(text: str, expected: str | None) -> None:
+    marked = re.sub(r"\[secret:[\w-]+\]", "M", NAMELESS(text))
+    assert marked == expected if expected else "Herring42" not in marked
 
 
 def test_what_hides_within_a_secret_goes_with_it() -> None:

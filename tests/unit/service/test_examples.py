@@ -146,8 +146,10 @@ def test_the_image_is_made_from_files_that_are_there_and_names_no_registry() -> 
     assert all(IMAGE.fullmatch(image) for image in images)
     sources = [s for line in re.findall(r"^COPY (?!--from)(.+)$", text, re.MULTILINE) for s in line.split()[:-1]]
     assert [s for s in sources if not (project_root() / s).exists()] == []
-    # what the build of a wheel reads: its readme, licence and project file
-    assert {"pyproject.toml", "requirements.lock", "README.md", "LICENSE", "prefect.yaml"} <= set(sources)
+    # what the build of a wheel reads: its readme, licence, project file and hook
+    assert {"pyproject.toml", "hatch_build.py", "requirements.lock", "README.md", "LICENSE", "prefect.yaml"} <= set(
+        sources
+    )
     assert "--require-hashes" in text
     assert re.search(r"^USER (?!root)", text, re.MULTILINE)
 

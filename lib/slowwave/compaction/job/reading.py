@@ -117,7 +117,7 @@ def read_session(
     return reading._replace(
         keeps=reading.keeps and dialect not in _KEEP_NONE,
         cwd=cwd,
-        chosen=chosen_by_client(dialect, files.paths[0], cwd) if dialect == "claude" else chosen,
+        chosen=chosen_by_client(dialect, files.paths[0], cwd, reading.model) if dialect == "claude" else chosen,
         at=max((m.timestamp for m in messages if m.timestamp is not None), default=None),
     )
 

@@ -1,12 +1,14 @@
 """What a person set about compaction in the settings of the client itself: whether at all, when, and how much stays.
 
-Read in code: Claude Code 2.1.330 (``autoCompactEnabled`` and ``autoCompactWindow`` of the machine's policy, of its
-files of settings, the nearest first, then of ``.claude.json``; the variables that these set, which go before), Codex
-(``auto_compact_token_limit``: a limit of one's own lowers the nine tenths of the window and never raises them), pi
-0.73.1 (the settings of a project over those of the home). OpenClaw reads pi's settings from the folder of the agent and
-raises their reserve to its own floor; the specification with ULIDs names ``config.yaml`` (section 7.5.1).
+Read in code: Claude Code 2.1.330 (``autoCompactEnabled`` and ``autoCompactWindow``, the latter also below
+``modelSettings``, of the machine's policy, of its files of settings, the nearest first, then of ``.claude.json``; the
+variables that these set, which go before), Codex (``auto_compact_token_limit``: a limit of one's own lowers the nine
+tenths of the window and never raises them), pi 0.73.1 (the settings of a project over those of the home). OpenClaw
+reads pi's settings from the folder of the agent and raises their reserve to its own floor; the specification with ULIDs
+names ``config.yaml`` (section 7.5.1).
 """
 
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
@@ -92,15 +94,24 @@ def settings_files(dialect: str, transcript: Path, cwd: str) -> list[Path]:
     return look(transcript, Path(cwd) if cwd else None) if look is not None else []
 
 
-def chosen_by_client(dialect: str, transcript: Path, cwd: str) -> Chosen:
+def chosen_by_client(dialect: str, transcript: Path, cwd: str, model: str = "") -> Chosen:
     """Return what a person chose for the sessions of a client.
 
+    Args:
+        dialect: name of the session's dialect.
+        transcript: its first file.
+        cwd: the working folder, or "".
+        model: the model that answers, for what is set for it alone; "" where nobody knows.
+
     Raises:
-        UsageError: a file of settings cannot be read, so that nobody knows what was chosen.
+        UsageError: a file of settings cannot be read, or a value in it is none, so that nobody knows what was chosen.
     """
     try:
         files = [path for path in settings_files(dialect, transcript, cwd) if path.is_file()]
-        found = _READERS[dialect]((str(path), _fields_in(path)) for path in files) if files else NOTHING_CHOSEN
+        told = ((str(path), _fields_in(path)) for path in files)
+        found = NOTHING_CHOSEN
+        if files:
+            found = _in_claude(told, model) if dialect == "claude" else _READERS[dialect](told)
         if dialect == "openclaw":
             found = found._replace(reserve_floor=_floor_of(transcript))
     except (OSError, UnreadableError) as error:
@@ -183,15 +194,34 @@ def _compaction(files: Iterable[_Told], names: tuple[str, str]) -> Chosen:
     """Lay the section ``compaction`` of each file over what stood in those before it."""
     found = NOTHING_CHOSEN
     for path, fields in files:
-        section = fields_of(fields.get("compaction"))
-        reserve, keep = (count_or(section.get(name), None) for name in names)
+        section = fields_of(given := fields.get("compaction"))
+        if given is not None and not isinstance(given, Mapping):
+            raise UnreadableError(
+                Path(path), f"compaction is {given!r}, which is no section of settings; mend it there"
+            )
+        reserve, keep = (_count_in(path, section, name) for name in names)
         enabled = section.get("enabled")
+        if enabled is not None and not isinstance(enabled, bool):
+            raise UnreadableError(Path(path), f"compaction.enabled is {enabled!r}; only true or false can be meant")
         found = found._replace(
             off_in=path if enabled is False else "" if enabled is True else found.off_in,
             reserve_tokens=found.reserve_tokens if reserve is None else reserve,
             keep_recent_tokens=found.keep_recent_tokens if keep is None else keep,
         )
     return found
+
+
+def _count_in(path: str, fields: Mapping[str, object], name: str) -> int | None:
+    """Return a number of tokens, None where the name is not there.
+
+    Raises:
+        UnreadableError: what is there is no number of tokens.
+    """
+    value = fields.get(name)
+    tokens = count_or(value, None)
+    if value is not None and tokens is None:
+        raise UnreadableError(Path(path), f"{name} is {value!r}, which is no number of tokens; mend it there")
+    return tokens
 
 
 def _in_pi(files: Iterable[_Told]) -> Chosen:
@@ -203,18 +233,18 @@ def _in_ulid(files: Iterable[_Told]) -> Chosen:
 
 
 def _in_codex(files: Iterable[_Told]) -> Chosen:
-    limits = (count_or(fields.get("model_auto_compact_token_limit"), None) for _, fields in files)
+    limits = (_count_in(path, fields, "model_auto_compact_token_limit") for path, fields in files)
     return Chosen(limit=next(limits) or 0)
 
 
-def _in_claude(files: Iterable[_Told]) -> Chosen:
-    off_in, window = "", 0
+def _in_claude(files: Iterable[_Told], model: str) -> Chosen:
+    off_in, window, of_model = "", 0, None
     variables: dict[str, tuple[str, str]] = {}
     for path, fields in files:
-        enabled, size = fields.get("autoCompactEnabled"), fields.get("autoCompactWindow")
+        enabled = fields.get("autoCompactEnabled")
         off_in = path if enabled is False else "" if enabled is True else off_in
-        tokens = count_or(size, None) or 0
-        window = tokens if tokens >= _LEAST_WINDOW else 0 if size == "auto" else window
+        window = _window_of(fields, window)
+        of_model = _window_of(_of_model(fields, model), of_model)
         variables |= {name.upper(): (str(value), path) for name, value in fields_of(fields.get("env")).items()}
     for name in _SWITCHES:
         value, path = variables.get(name, ("", ""))
@@ -223,9 +253,25 @@ def _in_claude(files: Iterable[_Told]) -> Chosen:
     percent = _number(variables.get(_PERCENT, ("", ""))[0])
     return Chosen(
         off_in=off_in,
-        window=max(tokens, _LEAST_WINDOW) if tokens >= 1 else window,
+        window=max(tokens, _LEAST_WINDOW) if tokens >= 1 else window if of_model is None else of_model,
         percent=percent if 0 < percent <= _WHOLE else 0,
     )
+
+
+def _window_of(fields: Mapping[str, object], before: T) -> int | T:
+    """Return the window that settings name, 0 for the whole one, ``before`` where they name none that counts."""
+    size = fields.get("autoCompactWindow")
+    tokens = count_or(size, None) or 0
+    return tokens if tokens >= _LEAST_WINDOW else 0 if size == "auto" else before
+
+
+def _of_model(fields: Mapping[str, object], model: str) -> Mapping[str, object]:
+    """Return what ``modelSettings`` say for a model: under its whole name, else without the date at its end."""
+    every = fields_of(fields.get("modelSettings"))
+    return fields_of(every.get(model) or every.get(_DATED.sub("", model)))
+
+
+_DATED = re.compile(r"-\d{8}\Z")
 
 
 def _tokens(text: str) -> int:
@@ -252,7 +298,6 @@ _FILES: Mapping[str, Callable[[Path, Path | None], list[Path]]] = {
     "ulid": _of_ulid,
 }
 _READERS: Mapping[str, Callable[[Iterable[_Told]], Chosen]] = {
-    "claude": _in_claude,
     "pi": _in_pi,
     "openclaw": _in_pi,
     "codex": _in_codex,

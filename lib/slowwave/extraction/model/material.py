@@ -25,6 +25,8 @@ _LINE, _CAUSE = (100, 20), (120, 0)
 # of what was pasted, as much as tells what it is
 _PASTED = (300, 100)
 _OPTION_CHARS = 80
+# stands before what was chosen in a dialog
+CHOSE = "the person chose: "
 _MOST_FILES = 2
 # what is settled by being done
 _DOES = ("git commit", "git push", "git tag", "git revert", "git merge", "git rebase", "gh pr", "gh release")
@@ -137,7 +139,7 @@ def _is_taken_up(item: Said, reading: Reading) -> bool:
 
 def _chosen(item: Chosen) -> Passage:
     options = "".join(f"\n- {o.label}: {_ends(o.description, (_OPTION_CHARS, 0))}" for o in item.options)
-    text = f"asked: {item.question}{options}\nthe person chose: {item.answer}"
+    text = f"asked: {item.question}{options}\n{CHOSE}{item.answer}"
     return Passage("person", "dialog", text, item.answer, item)
 
 

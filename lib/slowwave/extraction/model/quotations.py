@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from slowwave.extraction.classifier import weights
-from slowwave.extraction.model.material import Passage
+from slowwave.extraction.model.material import CHOSE, Passage
 from slowwave.extraction.voice import is_others
 from slowwave.hostile import is_hostile
 from slowwave.memory.search import share_of
@@ -45,10 +45,13 @@ class Cited:
     @property
     def is_persons(self) -> bool:
         """Whether a person typed or chose the words."""
-        own = self.passage.own
-        # of a dialog models quote the line that tells the choice
-        is_told = isinstance(self.passage.item, Chosen) and flat(own) in flat(self.words)
-        return bool(own) and (is_told or stands_in(self.words, own))
+        own, item = self.passage.own, self.passage.item
+        if not own or not isinstance(item, Chosen):
+            return bool(own) and stands_in(self.words, own)
+        # of a dialog models quote the line that tells the choice, whole or in part, or what the chosen option says
+        told = self.words.rpartition(CHOSE)[2] or self.words
+        chosen = (own, *(f"{one.label}: {one.description}" for one in item.chosen))
+        return flat(own) in flat(self.words) or any(stands_in(told, text) for text in chosen)
 
     @property
     def is_certain(self) -> bool:

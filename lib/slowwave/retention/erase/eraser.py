@@ -247,11 +247,21 @@ class Eraser:
         for one in goes:
             if live := live_reason(one, self.now, self.settings.extraction.idle, self.home):
                 return f"live: {live}"
+        return self._held(member)
+
+    def _held(self, member: Member) -> str:
+        """Return why a hold keeps a session, or ""."""
         try:
             held = held_by(self.holds, facts_of(member, self.home))
         except SlowwaveError as error:
             return f"held: nobody knows: {error}"
         return f"held: {held}" if held else ""
+
+    def forbid(self, project: Project, session: StoredSession) -> None:
+        """Block a session that goes and only its client can delete, unless a hold keeps it: it teaches nothing more."""
+        goes = session.in_database and session.id in self.across.sessions and not self.dry_run
+        if goes and not self._held(self._member(project, session)):
+            self.across.forbid(session.id, records_of(session))
 
     def _member(self, project: Project, session: StoredSession) -> Member:
         """Return a session with the sub-agents that go where it goes; of such a sub-agent, the session it goes with."""

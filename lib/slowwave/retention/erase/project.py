@@ -87,6 +87,7 @@ def _session(
         kept = f"its session {session.id} is {reason}" if reason else ""
         eraser.across.databases[first] = eraser.across.databases.get(first, "") or kept
     if reason:
+        eraser.forbid(project, session)
         _leave(project.key, session, reason, eraser)
         # nor is what its client keeps of it in its home
         seen.update(files_of(session, eraser.home))

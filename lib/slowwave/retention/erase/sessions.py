@@ -22,7 +22,7 @@ from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.holds import Facts, facts_of_item, facts_of_shelved, texts_in
 from slowwave.retention.removal import as_found
 from slowwave.retention.sessions import Fleet, session_files
-from slowwave.secrets.blocklist import record_name, record_names
+from slowwave.secrets.blocklist import moment_name, record_name, record_names
 from slowwave.settings import Settings
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.catalogue import own_catalogue
@@ -320,18 +320,14 @@ def _beginnings(texts: Iterable[bytes]) -> Iterator[str]:
 def _moments(session: StoredSession) -> Iterator[str]:
     """Yield a name for each message of opencode: a fork gives it a new id, and keeps its time and words."""
     for message in by_name(session.dialect).read(session.files).messages:
-        if message.timestamp is not None:
-            words = f"{message.role} {message.timestamp.timestamp()} {message.text}"
-            yield sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
+        if name := moment_name(message.role, message.timestamp, message.text):
+            yield name
 
 
 def _read(session: StoredSession, problems: list[str]) -> set[str]:
     found: set[str] = set()
     try:
-        if session.dialect == "opencode":
-            found |= set(_moments(session))
-        if not session.in_database:
-            found |= set(records_of(session))
+        found |= set(records_of(session))
         if session.dialect == "crabtalk":
             found |= set(_beginnings(texts_in(session.files.paths)))
     except SlowwaveError as error:
@@ -360,8 +356,11 @@ def records_of(session: StoredSession) -> Iterator[str]:
     Raises:
         UnreadableError: a file cannot be read.
     """
-    for path in dict.fromkeys(session_files(session)):
-        yield from _records_in(path)
+    if session.dialect == "opencode":
+        yield from _moments(session)
+    if not session.in_database:
+        for path in dict.fromkeys(session_files(session)):
+            yield from _records_in(path)
 
 
 def _records_in(path: Path) -> Iterator[str]:

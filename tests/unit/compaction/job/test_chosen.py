@@ -112,6 +112,41 @@ def test_the_variables_that_settings_of_claude_code_set(
     assert chosen_by_client("claude", transcript, "") == Chosen(window=window, percent=percent)
 
 
+@pytest.mark.parametrize(
+    ("model", "window"), [("claude-a", 300_000), ("claude-a-20260101", 300_000), ("claude-b", 0), ("", 150_000)]
+)
+def test_the_window_for_a_model_goes_before_the_one_for_all(tmp_path: Path, model: str, window: int):
+    transcript = tmp_path / ".claude" / "projects" / "-shop" / "s.jsonl"
+    of_models = {"claude-a": {"autoCompactWindow": 300_000}, "claude-b": {"autoCompactWindow": "auto"}}
+    settings = {"autoCompactWindow": 150_000, "modelSettings": of_models}
+    written(tmp_path / ".claude" / "settings.json", json.dumps(settings))
+    assert chosen_by_client("claude", transcript, "", model) == Chosen(window=window)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name", "text", "key"),
+    [
+        ("codex", "config.toml", 'model_auto_compact_token_limit = "many"', "model_auto_compact_token_limit is 'many'"),
+        ("codex", "config.toml", "model_auto_compact_token_limit = -1", "model_auto_compact_token_limit is -1"),
+        ("ulid", "config.yaml", "compaction:\n  enabled: 'off'\n", "compaction.enabled is 'off'"),
+        ("ulid", "config.yaml", "compaction:\n  reserve_tokens: lots\n", "reserve_tokens is 'lots'"),
+        ("ulid", "config.yaml", "compaction: off\n", "compaction is False"),
+    ],
+)
+def test_a_malformed_value_is_an_error_and_never_a_default(
+    tmp_path: Path, dialect: str, name: str, text: str, key: str
+):
+    place = {
+        "codex": "sessions/2026/11/20/rollout-x.jsonl",
+        "ulid": "sessions/01ARZ3NDEKTSV4RRFFQ69G5FAV/session.jsonl",
+    }
+    path = written(tmp_path / name, text)
+    with pytest.raises(UsageError, match="what its client was told") as caught:
+        chosen_by_client(dialect, tmp_path / place[dialect], "")
+    assert key in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
 def test_the_settings_of_openclaw_are_pis_with_a_floor(tmp_path: Path):
     transcript = tmp_path / "agents" / "main" / "sessions" / "s.jsonl"
     assert chosen_by_client("openclaw", transcript, "").reserve_floor == 20_000

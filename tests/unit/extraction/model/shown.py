@@ -33,7 +33,7 @@ def checks_of(
     numbered = dict(enumerate(passages(folder, talk, redact), 1))
     path = folder / "store" / f"{talk.id}.jsonl"
     session = SessionRef("claude", talk.id, name_to_json(path))
-    return Checks(numbered, new or range(1, 99), memories or {}, notes or {}, session, [path], redact, "model/2:m")
+    return Checks(numbered, new or range(1, 99), memories or {}, notes or {}, session, [path], redact, "model/3:m")
 
 
 def answer(*operations: Mapping[str, object]) -> Answer:

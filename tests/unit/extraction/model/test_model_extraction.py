@@ -96,7 +96,7 @@ def test_a_long_session_goes_in_windows_and_each_fact_is_found_once(tmp_path: Pa
         night(tmp_path, [session], server.base_url, window_tokens=500, overlap_tokens=100)
         asked = len(server.requests)
     assert [c.text for c in by_model(tmp_path)] == [f"T{fact(100 + n)[1:]}" for n in range(60)]
-    ranges = [r for r in read_candidates(memory(tmp_path))[1] if r.extractor == "model/2:m" and r.start < r.stop]
+    ranges = [r for r in read_candidates(memory(tmp_path))[1] if r.extractor == "model/3:m" and r.start < r.stop]
     assert [r.start for r in ranges] == [0, *(r.stop for r in ranges[:-1])]
     assert ranges[-1].stop == session.size
     assert asked == len(ranges)
@@ -111,7 +111,7 @@ def test_many_questions_at_once_leave_the_same_bytes(tmp_path: Path):
             night(folder, sessions, server.base_url, window_tokens=500, concurrency=concurrency)
         written.append(candidates_path(memory(folder)).read_bytes().replace(str(folder).encode(), b""))
     assert written[0] == written[1]
-    assert written[0].count(b'"extractor":"model/2:m"') > 60
+    assert written[0].count(b'"extractor":"model/3:m"') > 60
 
 
 def test_a_dry_run_tells_the_cost_and_asks_nothing(tmp_path: Path):

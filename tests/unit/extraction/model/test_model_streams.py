@@ -49,7 +49,7 @@ def test_a_stream_is_read_in_parts_over_several_nights_and_then_not_again(
         night(tmp_path, [read], server.base_url, **small)
         assert len(server.requests) == asked == second.counts["model_answers"]
     assert sorted(c.text for c in by_model(tmp_path)) == sorted(f"T{fact(n)[1:]}" for n in FACTS)
-    ranges = [r for r in read_candidates(memory(tmp_path))[1] if r.extractor == "model/2:m" and r.start < r.stop]
+    ranges = [r for r in read_candidates(memory(tmp_path))[1] if r.extractor == "model/3:m" and r.start < r.stop]
     assert [r.start for r in ranges] == [0, *(r.stop for r in ranges[:-1])]
 
 

@@ -95,6 +95,28 @@ def test_a_wish_needs_words_that_a_person_typed_or_chose(tmp_path: Path):
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "doubt"),
+    [
+        ("the person chose: Own page", ""),
+        ("New src/pages/catalog.js, no sidebar", ""),
+        ("Embed it below the sidebar", NOT_SAID),
+        ("Where should the catalog live?", NOT_SAID),
+    ],
+)
+def test_of_a_dialog_what_the_chosen_option_says_is_the_persons(tmp_path: Path, words: str, doubt: str):
+    options = [
+        {"label": "Own page (Recommended)", "description": "New src/pages/catalog.js, no sidebar"},
+        {"label": "In the docs", "description": "Embed it below the sidebar"},
+    ]
+    question = "Where should the catalog live?"
+    asked = {"questions": [{"question": question, "header": "Place", "options": options, "multiSelect": False}]}
+    result = f'User has answered your questions: "{question}"="Own page (Recommended)". You can now continue.'
+    checks = checks_of(tmp_path, Talk().tool("AskUserQuestion", asked, result))
+    said = kept(checks, note("The catalog is a page of its own", (1, words), category="decision"))
+    assert said.candidate.doubt == doubt
+
+
 def test_an_assent_counts_with_the_proposal_right_before_it(tmp_path: Path):
     proposal = "Shall I put every migration behind a feature flag?"
     talk = Talk().person("how do we go about it").assistant(proposal).person("yes, do that")

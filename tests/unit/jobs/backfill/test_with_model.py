@@ -112,7 +112,7 @@ def test_answers_that_were_paid_are_not_asked_for_again_after_a_kill(tmp_path: P
         assert len(server.requests) == 2 * once == 2 * report.counts["model_answers"]
     assert {n: d.replace(b"/killed/", b"/whole/") for n, d in world.memories().items()} == whole.memories()
     ranges = [r for p in world.store.glob("*/memory") for r in read_candidates(p)[1]]
-    assert len({r.session.id for r in ranges if r.extractor == "model/2:m"}) == 12
+    assert len({r.session.id for r in ranges if r.extractor == "model/3:m"}) == 12
 
 
 def test_a_model_that_is_set_later_reads_what_the_miners_have_read(tmp_path: Path):
