@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import ahocorasick_rs
 
-from slowwave.secrets.built import built
 from slowwave.secrets.kinds import NOUNS, Noun
 from slowwave.secrets.layers import (
     APART,
@@ -28,7 +27,7 @@ from slowwave.secrets.layers import (
 )
 from slowwave.secrets.mixtures import mixtures
 from slowwave.secrets.nouns import cards, words
-from slowwave.secrets.pieces import Row, as_one, row_at, row_before, row_behind, row_in, row_within
+from slowwave.secrets.pieces import Row, as_one, built, row_at, row_before, row_behind, row_in, row_within
 from slowwave.secrets.prose import told
 from slowwave.secrets.rules import NAMED, RUNS, TOKENS, Finding, Rule, cookies, private_key
 from slowwave.secrets.validity import is_masked
