@@ -16,7 +16,7 @@ LIBRARY = ROOT / "lib" / "slowwave"
 MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
-    "cli": 24,
+    "cli": 25,
     "compaction": 30,
     "formats": 53,
     "retention": 27,
