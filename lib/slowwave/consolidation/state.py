@@ -10,7 +10,7 @@ from slowwave.memory.folder import STATE_FILE, read_or_none
 
 # The last second that a date can name; a stamp in milliseconds lies beyond it.
 _LAST_SECOND = 253_402_300_799
-_REMEDY = "repair or remove it; it never counts as never ran"
+_REMEDY = "repair or remove it; a damaged file does not count as one that is missing"
 
 
 def parse_state(data: bytes | None, path: Path) -> int | None:

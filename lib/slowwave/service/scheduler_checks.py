@@ -28,7 +28,7 @@ def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
     try:
         api = named_server(environ)
     except ServerError as error:
-        yield Check("prefect", ok=False, seen=str(error), fix="mend or remove that file")
+        yield Check("prefect", ok=False, seen=str(error), fix="fix or remove that file")
         return
     if not api:
         seen = f"{release}; no server is set up: jobs run in the process of their command, and nothing is scheduled"

@@ -128,9 +128,9 @@ def _free_port(port: int) -> int:
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            raise UsageError(f"port {port}: {os.strerror(error.errno or 0)}; choose another one by --port") from error
+            raise UsageError(f"port {port}: {os.strerror(error.errno or 0)}; choose another one with --port") from error
         except OverflowError as error:
-            raise UsageError(f"port {port}: no such port; choose one below 65536 by --port") from error
+            raise UsageError(f"port {port}: no such port; choose one below 65536 with --port") from error
         return int(probe.getsockname()[1])
 
 

@@ -103,7 +103,7 @@ class Folder:
             return msgspec.json.decode(file_bytes(path), type=Result)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             remedy = "delete it and resume the backfill: it is read again"
-            raise CorruptStateError(path, f"is no result of a piece ({error})", remedy) from error
+            raise CorruptStateError(path, f"is not the result of a piece ({error})", remedy) from error
 
     def answers(self, piece: int) -> Path:
         """Return where the answers of a model about a piece are kept until the piece is written."""
@@ -164,7 +164,9 @@ class Folder:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise LockHeldError(f"backfill {self.path.name}: another process is at it; pause it first") from error
+                raise LockHeldError(
+                    f"backfill {self.path.name}: another process is working on it; pause it first"
+                ) from error
             yield
         finally:
             os.close(fd)
@@ -197,4 +199,4 @@ def _parsed(path: Path, kind: type[T]) -> T:
             raise CorruptStateError(path, f"was written by a newer slowwave (form {form})", "use that one")
         return unpacked(tree, kind)
     except (OSError, ValueError, AttributeError) as error:
-        raise CorruptStateError(path, f"is no part of a backfill ({error})", "start a new backfill") from error
+        raise CorruptStateError(path, f"is not part of a backfill ({error})", "start a new backfill") from error

@@ -85,7 +85,7 @@ def past_runs(environ: Mapping[str, str]) -> list[Past]:
         return []
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         remedy = "delete it: it only helps previews"
-        raise CorruptStateError(path, f"is no list of past runs ({error})", remedy) from error
+        raise CorruptStateError(path, f"is not a list of past runs ({error})", remedy) from error
 
 
 def _path(environ: Mapping[str, str]) -> Path:

@@ -94,7 +94,7 @@ class BatchModel:
     def _read(self, body: dict[str, Any], ask: Ask) -> Answer:
         said = completion_of(msgspec.json.encode(body))
         if said is None:
-            raise MalformedAnswerError("what came by batch is no chat completion")
+            raise MalformedAnswerError("what came by batch is not a chat completion")
         refuse_unfinished(said)
         tokens = said.prompt_tokens or 0, said.completion_tokens or 0
         usage = Usage(*tokens, self.meter.price(*tokens) * DISCOUNT)

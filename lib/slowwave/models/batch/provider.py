@@ -59,7 +59,7 @@ class Provider:
             try:
                 yield
             except (AttributeError, TypeError, ValueError) as error:
-                raise Fault("cut", f"this is no answer of a batch API: {type(error).__name__}: {error}") from error
+                raise Fault("cut", f"this is not an answer of a batch API: {type(error).__name__}: {error}") from error
 
     def upload(self, path: Path) -> str:
         """Upload an input file and return its id; one that is there already under this name is taken."""
@@ -127,7 +127,7 @@ def _answered(line: bytes, at: str) -> Answered:
     try:
         whole = _mapping(orjson.loads(line))
     except orjson.JSONDecodeError as error:
-        raise Fault("cut", f"a line of the answers is no JSON: {line[:80]!r}") from error
+        raise Fault("cut", f"a line of the answers is not JSON: {line[:80]!r}") from error
     question = str(whole.get("custom_id") or "")
     response = _mapping(whole.get("response"))
     body = _mapping(response.get("body"))
