@@ -38,8 +38,8 @@ bench: $(READY) ## speed ratios of the design; CHART=1 draws cost against size
 scale: $(READY) ## cost a session and a GB, and a night of a million sessions from it; RECORD=1 writes docs/scale.md
 	$(BIN)/python -m tests.benchmarks.scale $(if $(RECORD),--record)
 
-quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTION=gold ERRORS=1 PLOT=reliability.svg
-	$(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors) $(if $(PLOT),--plot $(PLOT))
+quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTION=gold ERRORS=1 PLOT=reliability.svg TIMELINES=FILE
+	$(if $(TIMELINES),TIMELINES=$(TIMELINES)) $(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors) $(if $(PLOT),--plot $(PLOT))
 
 # Not in the lock: only who fits the weights anew needs it, or measures them on repositories that they have not seen.
 train: $(READY) ## fit the weights of extraction anew, from labels and the transcripts beside the checkout (minutes)

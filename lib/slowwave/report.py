@@ -140,7 +140,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("taken_over", "session taken over from an older version", "sessions taken over from an older version"),
         ("carried_over", "session taken over as it is", "sessions taken over as they are"),
         ("rolled_back", "piece taken back", "pieces taken back"),
-        ("resumed", "run gone on with", "runs gone on with"),
+        ("resumed", "run resumed", "runs resumed"),
         ("skipped", "session passed over", "sessions passed over"),
         ("left", "session left", "sessions left"),
         ("read_meanwhile", "session read by another run meanwhile", "sessions read by another run meanwhile"),
@@ -244,7 +244,7 @@ class Phases(msgspec.Struct, frozen=True):
         lines: what it was oriented on, by who wrote it; what nobody knows of is a person's.
         gathered: facts that no dream had dealt with.
         consolidated: memories and candidates that were added, merged, updated or superseded.
-        pruned: lines that went, or left the index for a topic file.
+        pruned: lines removed, or moved from the index to a topic file.
     """
 
     lines: dict[str, int]
@@ -265,7 +265,7 @@ class Phases(msgspec.Struct, frozen=True):
             f"orient: {self.seen}",
             f"gather: {self.gathered} facts that no dream had dealt with",
             f"consolidate: {self.consolidated} memories and facts added, merged, updated or superseded",
-            f"prune: {self.pruned} lines that went, or left the index for a topic file",
+            f"prune: {self.pruned} lines removed, or moved from the index to a topic file",
         )
 
     def __str__(self) -> str:

@@ -265,12 +265,12 @@ def test_s7_8_only_a_ulid_names_a_session(bad: str) -> None:
 @pytest.mark.parametrize("bad", BAD_IDS)
 def test_s7_8_nothing_is_written_for_another_id(writer: UlidWriter, tmp_path: Path, bad: str) -> None:
     folder = tmp_path / "sessions"
-    with pytest.raises(UsageError, match="no ULID"):
+    with pytest.raises(UsageError, match="not a ULID"):
         writer.path(folder, bad)
-    with pytest.raises(UsageError, match="no ULID"):
+    with pytest.raises(UsageError, match="not a ULID"):
         writer.begin(folder, bad)
     target = begun(writer, tmp_path)
-    with pytest.raises(UsageError, match="no ULID"):
+    with pytest.raises(UsageError, match="not a ULID"):
         writer.fork(target, folder, bad)
     assert not folder.exists()
 

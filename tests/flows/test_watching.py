@@ -106,7 +106,7 @@ def test_the_log_of_a_flow_run_tells_stages_phases_and_damage_and_its_name_and_e
     for text in (
         "reading sessions",
         "dreaming",
-        "-home-ana-tern: prune: 0 lines that went, or left the index for a topic file",
+        "-home-ana-tern: prune: 0 lines removed, or moved from the index to a topic file",
     ):
         assert text in lines
     for phase in ("orient", "gather", "consolidate"):

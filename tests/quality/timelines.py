@@ -8,7 +8,10 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from slowwave.samples.script import Call, Client, Say, Step
 
@@ -52,6 +55,7 @@ class Timeline:
         changed: when it was replaced, or None.
         steps: what happened in the session.
         expected: the verdict, by the number of the text; nothing of what the session was not told.
+        name: of a written one its id.
     """
 
     fate: Fate
@@ -63,6 +67,7 @@ class Timeline:
     steps: tuple[Step, ...]
     changed: datetime | None = None
     expected: dict[int, str] = field(default_factory=dict[int, str])
+    name: str = ""
 
 
 _PACKAGES = (("pnpm", "npm"), ("yarn", "npm"), ("bun", "yarn"), ("pnpm", "yarn"))
@@ -253,3 +258,66 @@ def _step(act: str) -> Step:
     if act.startswith("! "):
         return Call("Bash", act.removeprefix("! "), ("error: it does not work",), failed=True)
     return Call("Bash", act, ("done",))
+
+
+class _Written(msgspec.Struct, forbid_unknown_fields=True):
+    """A line of a file of timelines: one that a person wrote, with the verdicts that they hold for right."""
+
+    id: str
+    fate: Fate
+    client: Client
+    kind: str
+    memory: list[str]
+    delivered: datetime
+    began: datetime
+    steps: list[dict[str, str | bool]]
+    right: list[Literal["followed", "broken", "no occasion", "not told"]]
+    changed: datetime | None = None
+
+
+def written_timelines(path: Path) -> Iterator[Timeline]:
+    """Yield the cases of a file of JSON lines.
+
+    Raises:
+        ValueError: a line does not follow the format; the message names it.
+        OSError: the file cannot be read.
+    """
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip():
+            try:
+                yield _timeline_of(msgspec.json.decode(line, type=_Written))
+            except (msgspec.MsgspecError, ValueError) as error:
+                raise ValueError(f"line {number} of {path.name}: {error}") from error
+
+
+def _timeline_of(row: _Written) -> Timeline:
+    is_changed = row.fate == "changed meanwhile"
+    if not len(row.memory) == len(row.right) == 1 + is_changed or is_changed is not (row.changed is not None):
+        raise ValueError(f"{row.fate!r} has not these numbers of texts, verdicts and times")
+    return Timeline(
+        row.fate, row.client, row.kind, tuple(row.memory), row.began, row.delivered, tuple(map(_written, row.steps)),
+        row.changed, {n: verdict for n, verdict in enumerate(row.right) if verdict != "not told"}, row.id,
+    )  # fmt: skip
+
+
+def _written(step: dict[str, str | bool]) -> Step:
+    texts = {name: value for name, value in step.items() if isinstance(value, str)}
+
+    def lines(name: str, sign: str = "") -> tuple[str, ...]:
+        return tuple(sign + line for line in texts.get(name, "").splitlines())
+
+    match texts:
+        case {"person": text}:
+            return Say("user", text)
+        case {"agent": text}:
+            return Say("agent", text)
+        case {"run": line}:
+            return Call("Bash", line, lines("output"), failed=step.get("failed") is True)
+        case {"edit": path}:
+            return Call("Edit", path, (*lines("removed", "-"), *lines("added", "+")))
+        case {"write": path}:
+            return Call("Write", path, lines("text"))
+        case {"read": path}:
+            return Call("Read", path, lines("text"))
+        case _:
+            raise ValueError(f"no step: {step}")

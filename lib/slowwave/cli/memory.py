@@ -11,7 +11,7 @@ from slowwave.cli.parser import Parser, add_json_option, add_project_option, add
 # action -> (what it does, module, function); only the module of the chosen action is imported
 _ACTIONS = {
     "list": ("all memories, by project", "memory_facts", "show_list"),
-    "search": ("the memories that fit some words best", "memory_facts", "show_found"),
+    "search": ("the memories that fit some words best", "memory_search", "find"),
     "show": ("one memory with everything that is known about it", "memory_facts", "show_one"),
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),

@@ -1,4 +1,4 @@
-"""``slowwave memory list|search|show|why|verify|effect|diff|undo``: memories, their evidence, what dreams changed."""
+"""``slowwave memory list|show|why|verify|effect|diff|undo``: memories, their evidence, what dreams changed."""
 
 import argparse
 import os
@@ -292,31 +292,6 @@ def the_one(
             return folder, found
     where = ", ".join(str(f.path) for f in folders[:3]) or "no memory folder"
     raise NotFoundError(f"no {name} in {where}; slowwave memory list shows what is there")
-
-
-def show_found(args: argparse.Namespace) -> int:
-    """Print the memories that fit the words best, the best first."""
-    from slowwave.memory.search import search_memories  # noqa: PLC0415 - a list needs none of it
-
-    half_lives = settings_of(args).consolidation.half_lives
-    books = [(folder, read_book(folder.path)) for folder in args.folders]
-    every = [(memory, (folder, book)) for folder, book in books for memory in book.active]
-    found = search_memories(every, " ".join(args.query), args.limit)
-    if args.json:
-        for one in found:
-            folder, book = one.of
-            row = row_of(folder, one.memory, standing=standing_of(book, half_lives))
-            say_json([{"score": float(f"{one.score:.6g}"), **row}])
-        return DONE
-    names = short_names(folder.project for folder in args.folders)
-    for one in found:
-        memory, (folder, _) = one.memory, one.of
-        first = f"{one.score:6.2f}  {memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  "
-        text = f"{memory.text} [{names[folder.project]}]"
-        for line in wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=dim):
-            say(line)
-    say(f"{len(found)} of {counted(len(every), 'memory', 'memories')}")
-    return DONE
 
 
 _ORDER = ("broken", "followed", "no occasion", "told")

@@ -380,7 +380,7 @@ class Tidied:
     def _worded(self, operation: Operation) -> Operation:
         text = self.words[operation.memory]
         if operation.action == "KEEP" and not operation.spans:
-            return Operation("UPDATE", operation.memory, (), "words for days got their dates", text=text)
+            return Operation("UPDATE", operation.memory, (), "words for days were given their dates", text=text)
         if operation.action in ("KEEP", "MERGE") and not operation.text:
             return msgspec.structs.replace(operation, action="MERGE", text=text)
         return operation

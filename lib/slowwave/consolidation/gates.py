@@ -95,7 +95,7 @@ def or_after_waiting(few: Gate, since: datetime | None, now: datetime, max_wait:
 
 # The last second that a date can name; a stamp in milliseconds lies beyond it.
 _LAST_SECOND = 253_402_300_799
-_REMEDY = "repair or remove it; it never counts as never ran"
+_REMEDY = "repair or remove it; a damaged file does not count as one that is missing"
 
 
 def parse_state(data: bytes | None, path: Path) -> int | None:

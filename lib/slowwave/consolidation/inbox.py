@@ -119,7 +119,7 @@ def _end_disputed(memory: Path, waiting: Waiting, settings: ConsolidationSetting
     def planner(state: State, gathered: Gathered, _settings: ConsolidationSettings) -> Sequence[Operation]:
         kept = consolidate(state, Gathered((), known=gathered.known), accept_confidence=1.0, max_loss=1.0)
         if waiting.id not in {o.memory for o in kept}:
-            raise MovedError("the line is not remembered any more; slowwave review lists what waits")
+            raise MovedError("the line is no longer remembered; slowwave review lists what waits")
         gone = Operation("DROP", waiting.id, (), f"a person kept their own line: {waiting.reason}")
         waits = [Operation("WAIT", "", (c.id,), "waits: not asked about") for c in gathered.waiting]
         return [*(gone if o.memory == waiting.id else o for o in kept), *waits]
@@ -185,7 +185,7 @@ def accepted_operations(state: State, gathered: Gathered, chosen: set[str]) -> l
     """
     mine = [c for c in gathered.waiting if c.id in chosen]
     if not mine:
-        raise MovedError("the fact does not wait any more; slowwave review lists what does")
+        raise MovedError("the fact is no longer waiting; slowwave review lists what is")
     others = tuple(c.id for c in gathered.waiting if c.id not in chosen)
     # what would drop a fact is refused with its acceptance
     dropping = [c for c in mine if c.key == DROPS]
@@ -229,7 +229,7 @@ def reject_fact(memory: Path, waiting: Waiting, now: datetime) -> tuple[str, ...
 
 def _many(fact: Fact) -> str:
     projects = sorted({c.extractor.partition(":")[2] for c in fact.candidates})
-    return f"said in {len(projects)} projects ({', '.join(projects)}): shall it hold in all of them?"
+    return f"said in {len(projects)} projects ({', '.join(projects)}): should it hold in all of them?"
 
 
 def _reworded(fact: Fact, words: str, now: datetime, known: set[str]) -> Candidate:

@@ -44,7 +44,7 @@ from slowwave.stores.model import Project, StoredSession
 
 TRIES = 3
 _GONE = (
-    f"were gone from {INDEX} at once, which looks like an accident; they stand there again (take out {MOST_REMOVED} at "
+    f"were gone from {INDEX} at once, which looks like an accident; they were put back (take out {MOST_REMOVED} at "
     "a time, or raise consolidation.max_loss)"
 )
 
@@ -169,7 +169,7 @@ class _Dream:
                     self._commit(lock)
                 else:
                     # another dream ended between our time gate and our lock
-                    self._gate(Gate("time", self.project.key, passed=False, reason="another dream was faster"))
+                    self._gate(Gate("time", self.project.key, passed=False, reason="another dream finished first"))
         except LockHeldError as error:
             self._gate(Gate("lock", self.project.key, passed=False, reason=str(error)))
 
@@ -253,7 +253,7 @@ class _Dream:
             self.report.count("foreign_lines_of_tools", tools)
             self.report.warnings.append(f"{self.project.key}: {warning(tools)}")
         if plan.outcome.is_empty:
-            self.say("keep", "nothing to do: no candidate and no memory asks for a change")
+            self.say("keep", "nothing to do: no candidate and no memory calls for a change")
         elif plan.review:
             self.say("skip", f"{PARKED_FOR_REVIEW}: {plan.review}")
 

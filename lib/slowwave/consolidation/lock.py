@@ -154,7 +154,7 @@ def _acquire(memory: Path, stale: timedelta, wall: Callable[[], float]) -> tuple
             fsync_folder(memory)
         except FileExistsError as error:
             os.close(fd)
-            raise LockHeldError(f"{path}: another program took the lock this moment") from error
+            raise LockHeldError(f"{path}: another program has just taken the lock") from error
         except BaseException:
             os.close(fd)
             raise
@@ -204,7 +204,7 @@ def _claude_refusal(path: Path, now: float) -> str:
     except OSError:
         return ""
     if age < _CLAUDE_STALE_S and body.isdigit() and len(body) <= _DIGITS and is_running(int(body)):
-        return f"Claude Code (process {int(body)}) has been tidying this folder up for {age:.0f} s"
+        return f"Claude Code (process {int(body)}) has been tidying up this folder for {age:.0f} s"
     return ""
 
 

@@ -71,7 +71,7 @@ def amount_of(
         ]
     pages = rendered(state.files, state.book, state.book.after(events), settings)
     for memory in pages.moved:
-        why = f"the index is full: it stands in {memory.file} now"
+        why = f"the index is full: it is in {memory.file} now"
         fields = {"memory": memory.id, "confidence": memory.confidence, "reason": why}
         events.append(_event("move", stamp, **fields, **_placed(memory, memory.text, memory.file, memory.line)))
     if pages.entries != state.book.index:
@@ -123,7 +123,7 @@ def _add(operation: Operation, fact: Fact, stamp: Stamp) -> Event:
 def _relined(memory: Memory, stamp: Stamp) -> Event:
     """Return the event of a memory whose line is written in another form now, or tells another day."""
     fields = _placed(memory, memory.text, memory.file, own_line(memory))
-    return _event("update", stamp, memory=memory.id, reason="its line tells since when it holds", **fields)
+    return _event("update", stamp, memory=memory.id, reason="its line says since when it holds", **fields)
 
 
 def _wording(lead: Memory | Candidate, text: str = "", since: str = "") -> dict[str, object]:

@@ -99,7 +99,7 @@ def read_proposals(data: Any) -> tuple[list[tuple[int, Proposal]], list[Refusal]
 
 def _proposal(item: Any) -> Proposal | str:
     if not isinstance(item, dict):
-        return "is no object"
+        return "is not an object"
     fields = cast("dict[str, Any]", item)
     op, entries = fields.get("op"), fields.get("entries")
     by, text = fields.get("by") or 0, fields.get("text") or ""
@@ -108,7 +108,7 @@ def _proposal(item: Any) -> Proposal | str:
     if not isinstance(entries, list) or not entries or not all(map(_is_number, cast("list[Any]", entries))):
         return "names no entries by number"
     if not _is_number(by) or not isinstance(text, str):
-        return "by is no number, or text is no text"
+        return "by is not a number, or text is not a string"
     return Proposal(
         cast("Op", op.lower()), tuple(dict.fromkeys(cast("list[int]", entries))), by, " ".join(text.split())
     )

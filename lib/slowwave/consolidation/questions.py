@@ -83,7 +83,7 @@ def page_of(data: object, shown: Sequence[Entry], operations: Sequence[Operation
     said = {name for o in made for name in o.memories} | {holding[n] for n in _numbers(answer) if n in holding}
     lost = [n for n, name in holding.items() if name not in said and not _stands(entries[n])]
     if lost:
-        return Page(refused=f"entry {lost[0]} is left out without a word")
+        return Page(refused=f"entry {lost[0]} is left out without a reason")
     return Page(tuple(o for o in made if not _is_same(o, entries, holding)))
 
 

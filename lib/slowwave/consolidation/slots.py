@@ -55,7 +55,8 @@ _PUT = re.compile(
 )
 _IS_PATH = re.compile(r"(?:[\w@~.*-]*/)+[\w@.*-]*|[\w-]+(?:\.[\w-]+)+")
 _RUNNERS = (
-    r"npm|pnpm|yarn|bun|npx|make|just|cargo|go|python3?|pytest|uv|uvx|tox|nox|poetry|docker|mvn|gradle|\./\S+|dotnet|rake|"
+    r"npm|pnpm|yarn|bun|npx|make|just|cargo|go|python3?|pytest|uv|uvx|tox|nox|poetry|docker|mvn|gradle|\./\S+|dotnet|"
+    r"rake|"
     r"bundle|bazel|deno|task|invoke|hatch"
 )
 _COMMAND = rf"(?:`(?P<marked>[^`]+)`|(?P<bare>(?:{_RUNNERS})(?: [\w./:@=-]+){{0,5}}))"
@@ -80,9 +81,10 @@ _SCOPE = re.compile(
     rf"|\b(?:for|in) ({_LANGUAGES})(?=$|[\s,.;])",
     re.IGNORECASE,
 )
-# "On main we use ...", "For the worker, ..."
+# "On main we use ...", "For the worker, ..."; not the French "on utilise ..."
 _FRONT = re.compile(
-    r"^(?:on|in|at|for|under|with|sur|dans|auf|bei|für|em|en|para|na|no) (?:the |la |le |o |a )?([^,:;.]{2,40}?)"
+    r"^(?:on(?! (?:utilis|ne |n'|est |fait |passe |lance |va |met |garde ))|in|at|for|under|with|sur|dans|auf|bei|"
+    r"für|em|en|para|na) (?:the |la |le |o |a )?([^,:;.]{2,40}?)"
     r"(?:,? (?=(?:we|i|you|it|the|on|nous|wir|man|use|run) )|, )",
     re.IGNORECASE,
 )

@@ -79,6 +79,11 @@ def rivals_of(key: str, value: str) -> tuple[str, ...]:
     return tuple(name for name in names if name != value) if value in names else ()
 
 
+def family_of(name: str) -> str:
+    """Return the key of the programs of which a project uses one, to which a name belongs; "" where it is none."""
+    return next((key for key, names in _FAMILIES if key in _PROGRAMS and name in names), "")
+
+
 def key_of(text: str) -> tuple[str, str]:
     """Return key and value of a fact, or two empty strings when there is any doubt."""
     low = text.lower()

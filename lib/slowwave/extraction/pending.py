@@ -38,11 +38,11 @@ class Pending:
         if is_passed_over or is_known(session, EXTRACTOR, self._ranges):
             return ""
         if session.is_stream:
-            return "its client's database was not read since it changed"
+            return "its client's database has not been read since it changed"
         size = sum(state.stop - state.known for state in states_of(session, self._ranges))
         if not size:
             return ""
         failure = self._failed.get(name_to_json(session.id))
         if failure and failure.attempts >= MOST_ATTEMPTS and failure.stamp == f"{session.size}:{session.mtime_ns}":
             return f"it could not be read {failure.attempts} times: {failure.error}"
-        return f"{size} bytes were not read since they were written"
+        return f"{size} bytes have not been read since they were written"

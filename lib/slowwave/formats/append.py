@@ -329,7 +329,7 @@ def part_paths(base: Path, *, warn_bytes: int = WARN_BYTES) -> tuple[list[Path],
     ordered = sorted(numbers)
     problems = missing_parts(base, ordered)
     if total > warn_bytes:
-        detail = f"{len(ordered)} files of together {total} bytes; Cersei loads at most {warn_bytes}"
+        detail = f"{len(ordered)} files with a total of {total} bytes; Cersei loads at most {warn_bytes}"
         problems.append(Problem("too-large", base, 0, 0, total, detail))
     return [base.with_name(numbers[number]) for number in ordered], problems
 

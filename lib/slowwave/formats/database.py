@@ -103,7 +103,7 @@ def _connection(path: Path, mode: str) -> "Generator[sqlite3.Connection]":
             rows.execute("BEGIN")
             yield rows
         except UnicodeDecodeError as error:  # of what SQLite says itself: it names what is damaged
-            raise sqlite3.DatabaseError("damaged, and the names in it are no text") from error
+            raise sqlite3.DatabaseError("damaged, and the names in it are not text") from error
 
 
 def tables_of(path: Path) -> frozenset[str]:
@@ -118,7 +118,7 @@ def tables_of(path: Path) -> frozenset[str]:
         with opened_read_only(path) as rows:
             named = rows.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     except (sqlite3.OperationalError, OSError) as error:
-        raise UnreadableError(path, f"no readable database: {error}", "try again when its client rests") from error
+        raise UnreadableError(path, f"no readable database: {error}", "try again when its client is idle") from error
     except sqlite3.Error:
         return frozenset()
     return frozenset(text_of(name) for (name,) in named)

@@ -95,7 +95,7 @@ def _look_first(
     if said := path_warning(plan):
         warnings.append(said)
     if said and (whose := in_folders(what, projects, run.environ)):
-        warnings.append(f"{whose}: say --confirm {plan.counts['found']} to overwrite all the same")
+        warnings.append(f"{whose}: add --confirm {plan.counts['found']} to overwrite them anyway")
         if not run.dry_run and plan.counts["found"] > confirm:
             raise RefusedError(". ".join(warnings))
     return warnings
@@ -131,7 +131,7 @@ def _erase(asked: Asked, what: Subjects, redact: Redactor, run: Run, scheduler: 
     report.absorb(for_all(finish_all, projects, run))
     if elsewhere:
         first = eraser()
-        first.refuse("", elsewhere, "a scheduler keeps runs there, in a database that is not looked into")
+        first.refuse("", elsewhere, "a scheduler keeps runs there, in a database that is not searched")
         report.absorb(first.report)
     report = _speechless(discreet(report), what)
     if not run.dry_run:

@@ -144,7 +144,7 @@ def note_left_behind(report: Report, settings: Settings, environ: Mapping[str, s
     number = sum(1 for _ in (state_folder(environ) / "batches" / "sent").glob("*.json"))
     if number:
         report.warnings.append(
-            f"{number} batches are on their way to a model, and nobody reads the answers while model.batch is off"
+            f"{number} batches are on their way to a model, and the answers are not read while model.batch is off"
         )
 
 

@@ -258,4 +258,6 @@ def require_together(given: BackfillParameters) -> None:
     usual = BackfillParameters()
     others = [title or name for name, title in titles.items() if getattr(given, name) != getattr(usual, name)]
     if others:
-        raise UsageError(f"backfill: {given.action} takes the range of its run, and all else; leave {others[0]!r} out")
+        raise UsageError(
+            f"backfill: {given.action} takes the range of its run, and everything else; leave {others[0]!r} out"
+        )

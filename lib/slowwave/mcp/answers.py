@@ -20,7 +20,7 @@ from slowwave.hostile import hostile_reason
 from slowwave.memory.book import Memory, read_book, standing_of
 from slowwave.memory.evidence import check_all, said_at
 from slowwave.memory.folder import NAME, global_folder
-from slowwave.memory.search import search_memories
+from slowwave.memory.search import Line, lines_of_others, search_memories
 from slowwave.places import archive_folder
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
@@ -125,15 +125,21 @@ def answer(question: MemorySearch | MemoryWhy | SessionsSearch | SessionShow, as
 
 
 def _memory_search(question: MemorySearch, asked: Asked) -> dict[str, Any]:
-    every = [(memory, where) for where, folder in _folders(asked) for memory in read_book(folder).active]
+    every: list[tuple[Memory | Line, str]] = []
+    for where, folder in _folders(asked):
+        every += [(memory, where) for memory in read_book(folder).active]
+        every += [(line, where) for line in lines_of_others(folder, asked.redact)]
     found = search_memories(every, question.query, question.limit)
-    return {"found": [_row(one.memory, one.of, asked) for one in found], "of": len(every)}
+    return {"found": [_row(one.what, one.of, asked) for one in found], "of": len(every)}
 
 
 def _memory_why(question: MemoryWhy, asked: Asked) -> dict[str, Any]:
     for where, folder in _folders(asked):
         book = read_book(folder)
         like = [memory for name, memory in book.memories.items() if name.startswith(question.id)]
+        lines = [line for line in lines_of_others(folder, asked.redact) if line.id == question.id]
+        if lines:
+            return _row(lines[0], where, asked) | _first_stood(lines[0], asked)
         if len(like) != 1:
             continue
         (memory,) = like
@@ -158,7 +164,20 @@ def _folders(asked: Asked) -> list[tuple[str, Path]]:
     return [(where, folder) for where, folder in folders if folder.is_dir()]
 
 
-def _row(memory: Memory, where: str, asked: Asked) -> dict[str, Any]:
+def _first_stood(line: Line, asked: Asked) -> dict[str, Any]:
+    """Return where the words of a line of others stood first, as far as that is known."""
+    source = line.source
+    if source is None:
+        return {"first_stood": None}
+    at = {"at": source.at, "agent": source.dialect, "session": source.session}
+    return {"first_stood": at | {"in": asked.plain(source.by, 200)}}
+
+
+def _row(what: Memory | Line, where: str, asked: Asked) -> dict[str, Any]:
+    if isinstance(what, Line):
+        beside = {"holds_in": "every project" if where == NAME else "this project"}
+        return {"id": what.id, **beside, "written_by": asked.quoted(what.whose, 80), **asked.quoted(what.text)}
+    memory = what
     begin, end = memory.held[-1]
     return {
         "id": memory.id,

@@ -223,8 +223,8 @@ class Waiting:
         if not self.lost:
             return ""
         return (
-            f"{self.lost} waiting lines were gone from extracted.md at once, which looks like an accident; they stand "
-            f"there again (take out {MOST_REMOVED} at a time, or raise consolidation.max_loss)"
+            f"{self.lost} waiting lines were gone from extracted.md at once, which looks like an accident; they were "
+            f"put back (take out {MOST_REMOVED} at a time, or raise consolidation.max_loss)"
         )
 
 

@@ -84,7 +84,7 @@ def check_all(evidence: Sequence[Evidence], folders: Sequence[Path] = ()) -> lis
                 return _read_again(evidence, folders, rows, files)
         except StaleRowsError as error:
             reason = str(error)
-    raise UnreadableError(evidence[0].path, reason, "try again when its client rests")
+    raise UnreadableError(evidence[0].path, reason, "try again when its client is idle")
 
 
 def unproven(evidence: Mapping[str, Sequence[Evidence]], folders: Sequence[Path] = ()) -> dict[str, str]:

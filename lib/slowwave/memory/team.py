@@ -173,7 +173,7 @@ def parsed(file: str, data: bytes) -> Shared:
     try:
         one = _decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ValueError(f"is no shared memory ({error})") from error
+        raise ValueError(f"is not a shared memory ({error})") from error
     if one.v != VERSION:
         raise ValueError("was written by another version of slowwave")
     if one.file != file or one.data != data:

@@ -98,7 +98,7 @@ class BatchModel:
     def _read(self, body: dict[str, Any], ask: Ask) -> Answer:
         said = completion_of(msgspec.json.encode(body))
         if said is None:
-            raise MalformedAnswerError("what came by batch is no chat completion")
+            raise MalformedAnswerError("what came by batch is not a chat completion")
         refuse_unfinished(said)
         tokens = said.prompt_tokens or 0, said.completion_tokens or 0
         usage = Usage(*tokens, self.meter.price(*tokens) * DISCOUNT)
@@ -180,7 +180,7 @@ class Provider:
             try:
                 yield
             except (AttributeError, TypeError, ValueError) as error:
-                raise Fault("cut", f"this is no answer of a batch API: {type(error).__name__}: {error}") from error
+                raise Fault("cut", f"this is not an answer of a batch API: {type(error).__name__}: {error}") from error
 
     def upload(self, path: Path) -> str:
         """Upload an input file and return its id; one that is there already under this name is taken."""
@@ -248,7 +248,7 @@ def _answered(line: bytes, at: str) -> Answered:
     try:
         whole = _mapping(orjson.loads(line))
     except orjson.JSONDecodeError as error:
-        raise Fault("cut", f"a line of the answers is no JSON: {line[:80]!r}") from error
+        raise Fault("cut", f"a line of the answers is not JSON: {line[:80]!r}") from error
     question = str(whole.get("custom_id") or "")
     response = _mapping(whole.get("response"))
     body = _mapping(response.get("body"))

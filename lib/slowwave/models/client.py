@@ -73,7 +73,7 @@ class OpenAIModel(LadderModel):
         body = self._exchange.post(request)
         said = completion_of(body)
         if said is None:
-            raise StrangeAnswerError(f"the server sent no chat completion, but {body[:80]!r}")
+            raise StrangeAnswerError(f"the server sent something other than a chat completion: {body[:80]!r}")
         return said
 
     def _adapted(self, fault: Fault, request: Mapping[str, Any]) -> bool:

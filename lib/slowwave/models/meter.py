@@ -71,7 +71,7 @@ def _account(data: bytes, journal: Path) -> Account:
     try:
         return msgspec.json.decode(data, type=Account) if data.strip() else Account()
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BudgetSpentError(f"{journal}: is no account ({error}); the next run asks on a new one") from error
+        raise BudgetSpentError(f"{journal}: is not an account ({error}); the next run asks on a new one") from error
 
 
 class Meter:

@@ -108,7 +108,7 @@ def data_of(text: str, schema: Mapping[str, Any]) -> Any:
         try:
             data: Any = orjson.loads(piece)
         except orjson.JSONDecodeError as error:
-            problem = problem or f"the answer is no JSON ({error})"
+            problem = problem or f"the answer is not JSON ({error})"
             continue
         lacking = _lacking(data, schema)
         if not lacking:
@@ -132,7 +132,7 @@ def _lacking(data: object, schema: Mapping[str, Any]) -> str:
     if schema.get("type") != "object":
         return ""
     if not isinstance(data, dict):
-        return "the answer is no JSON object"
+        return "the answer is not a JSON object"
     missing = [name for name in schema.get("required", ()) if name not in _mapping(cast("object", data))]
     return f"the answer lacks {', '.join(missing)}" if missing else ""
 

@@ -193,7 +193,7 @@ def moment(at: str) -> datetime:
     """
     found = parse_time(at)
     if found is None:
-        raise ValueError(f"{at!r} is no time")
+        raise ValueError(f"{at!r} is not a time")
     return found
 
 

@@ -275,7 +275,9 @@ def over_because(note: AtWork, wall: Callable[[], float] = time.time) -> str:
 def stopped(note: AtWork, why: str, found_by: str = "") -> Night:
     """Return what the history says of a run that never came to its end."""
     resumes = note.job == "backfill"
-    remedy = f"go on with slowwave run backfill --resume {note.run_id}" if resumes else "the next run does what it left"
+    remedy = (
+        f"continue with slowwave run backfill --resume {note.run_id}" if resumes else "the next run does what it left"
+    )
     return Night(
         job=note.job,
         run_id=note.run_id,

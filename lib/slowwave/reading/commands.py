@@ -6,7 +6,9 @@ it, and a night reads it there: no tool, page or agent can write that form. What
 
 Found out with the real clients: Claude Code 1.0 to 2.1 writes the name and the words of a command as elements of a
 record that is not marked as made up; pi and opencode fill the words into the page of the command and write that as the
-person's message; Codex, which reads skills, keeps the message as it was typed, ``$slowwave-remember WORDS``.
+person's message; Codex, which reads skills, keeps the message as it was typed, ``$slowwave-remember WORDS``. Clawdbot
+names the skill in a sentence of its own with the words behind it; another agent may send such a message as well, so
+that it is only a request.
 """
 
 import re
@@ -53,6 +55,12 @@ _PEOPLE = ("", "human", "cli", "user")
 _LAUNCHED = "Launching slash command"
 # client: Codex, whose skills are called so
 _CALLED = re.compile(rf"\A\s*\${PREFIX}(?P<name>{'|'.join(NAMES)})(?:\s+(?P<words>.*?))?\s*\Z", re.DOTALL)
+# client: Clawdbot, at the end of its own lines about what happened, and before the name of the message
+_SKILL = re.compile(
+    rf"\A(?:System: [^\n]*\n+)*\s*Use the \"{PREFIX}(?P<name>{'|'.join(NAMES)})\" skill for this request\."
+    r"(?:\n\nUser input:\n(?P<words>.*?))?(?:\n+\[message_id: [^\]\n]*\])?\s*\Z",
+    re.DOTALL,
+)
 _MOST_REQUESTS = 5
 
 
@@ -104,6 +112,9 @@ def command_typed(text: str) -> Typed | None:
     if called := _CALLED.match(text):
         words = called["words"] or ""
         return Typed(called["name"], words) if len(words) <= MOST_CHARS else None
+    if asked := _SKILL.match(text):
+        words = (asked["words"] or "").strip()
+        return Typed(asked["name"], words, by_program=True) if len(words) <= MOST_CHARS else None
     for name in NAMES if text.lstrip().startswith(f"<{PREFIX}") else ():
         before, _, behind = page_of(name, "\0").partition("\0")
         bare = text.strip()

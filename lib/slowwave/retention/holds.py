@@ -42,7 +42,7 @@ LOCK = "holds.lock"
 _VERSION = 1
 _TIMES = ("since", "until")
 _NAMES = ("project", "session", "person", *_TIMES)
-_REMEDY = "put it back from a copy; nothing is removed as long as nobody can say what is held"
+_REMEDY = "restore it from a copy; nothing is removed until it is known what is held"
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

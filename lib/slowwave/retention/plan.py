@@ -78,7 +78,7 @@ def asked_to_confirm(plan: Plan, run: Context) -> str:
         why = "whatever their age"
     else:
         return ""
-    return f"{number} of {every} sessions would go, {why}: say --confirm {number} (retention.confirm)"
+    return f"{number} of {every} sessions would go, {why}: add --confirm {number} (retention.confirm)"
 
 
 def note_plan(plan: Plan, run: Context, waits_for: str) -> None:
@@ -285,7 +285,7 @@ def due_by_client(fleet: Fleet, times: Iterable[float], report: Report) -> Itera
         try:
             rules, looked = upkeep_rules(client_session_settings(folder)), look_at(folder)
         except (UnreadableError, OSError) as error:
-            report.warnings.append(f"rescue: nobody knows what OpenClaw removes: {reason_of(error, folder)}")
+            report.warnings.append(f"rescue: cannot tell what OpenClaw removes: {reason_of(error, folder)}")
             continue
         met: set[str] = set()
         for at in moments if rules.enforces else ():

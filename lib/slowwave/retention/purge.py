@@ -193,7 +193,7 @@ class Purger:
         new = [(edit.start, edit.new) for edit in step.edits if edit.new]
         rewrite_without(step.path, lines, new, expect=step.state, keep_mtime=True)
         if sha256(step.path.read_bytes()[: moves.size]).hexdigest() != moves.sha256:
-            raise CorruptStateError(step.path, "is not what the purge was to leave", "restore it from the archive")
+            raise CorruptStateError(step.path, "is not what the purge should have left", "restore it from the archive")
         if [path for memory in self._memories for path in renew(memory, moves)]:
             raise MovedError("a memory that rests on it changed meanwhile; the next run goes on")
         forget(noted)

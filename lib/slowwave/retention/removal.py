@@ -338,8 +338,8 @@ def _take_back(item: TrashItem, trash: Path, report: Report) -> None:
     try:
         report.warnings += restore(item, trash)
     except SlowwaveError as error:
-        report.warnings.append(f"session {item.session} went in part: {error}")
+        report.warnings.append(f"session {item.session} was removed only in part: {error}")
     except OSError as error:
-        report.failures.append(f"trash: session {item.session} went in part: {told(error, trash)}")
+        report.failures.append(f"trash: session {item.session} was removed only in part: {told(error, trash)}")
     else:
         report.count("taken_back")

@@ -389,7 +389,7 @@ def model(settings: Settings, environ: Mapping[str, str], *, ask: bool) -> Check
         return Check("model", ok=True, seen="none, and none is needed")
     if not given.is_set:
         lacks = "name" if given.base_url else "base_url"
-        return Check("model", ok=False, seen="half a model is set", fix=f"set model.{lacks}, too, or neither")
+        return Check("model", ok=False, seen="only half of a model is set", fix=f"set model.{lacks}, too, or neither")
     where, fix = _place(given, environ)
     if given.command and found_program(given.command[0], environ) is None:
         return Check("model", ok=False, seen=f"{where}: there is no such program", fix="correct model.command or $PATH")
@@ -467,7 +467,7 @@ def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
     try:
         api = named_server(environ)
     except ServerError as error:
-        yield Check("prefect", ok=False, seen=str(error), fix="mend or remove that file")
+        yield Check("prefect", ok=False, seen=str(error), fix="fix or remove that file")
         return
     if not api:
         seen = f"{release}; no server is set up: jobs run in the process of their command, and nothing is scheduled"

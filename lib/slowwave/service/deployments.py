@@ -83,7 +83,7 @@ def time_zone(asked: str | None) -> str:
         try:
             asked = tzlocal.get_localzone_name()
         except (ZoneInfoNotFoundError, LookupError, ValueError) as error:
-            raise UsageError(f"this machine's time zone cannot be told ({error}); name it by --timezone") from error
+            raise UsageError(f"this machine's time zone cannot be told ({error}); name it with --timezone") from error
     try:
         ZoneInfo(asked)
     except (ZoneInfoNotFoundError, ValueError) as error:

@@ -296,7 +296,7 @@ def _of_profile(environ: Mapping[str, str]) -> str:
     try:
         found = msgspec.convert(tomllib.loads(file_bytes(path).decode()), _Profiles)
     except (OSError, SlowwaveError, ValueError) as error:
-        remedy = "mend it, or run the job without Prefect: add --direct"
+        remedy = "fix it, or run the job without Prefect: add --direct"
         raise ServerError(f"{path}: Prefect's profiles cannot be read ({error}); {remedy}") from error
     settings = found.profiles.get(environ.get("PREFECT_PROFILE") or found.active, {})
     return str(settings.get("PREFECT_API_URL", ""))
@@ -315,7 +315,7 @@ def require_address(api: str) -> None:
     except ValueError:
         is_address = False
     if not is_address:
-        raise ServerError(f"PREFECT_API_URL = {api!r} is no address; write one like {_EXAMPLE}, or unset it")
+        raise ServerError(f"PREFECT_API_URL = {api!r} is not an address; write one like {_EXAMPLE}, or unset it")
 
 
 def require_server(api: str, remedy: str) -> None:
@@ -469,9 +469,9 @@ def _free_port(port: int) -> int:
         try:
             probe.bind((HOST, port))
         except OSError as error:
-            raise UsageError(f"port {port}: {os.strerror(error.errno or 0)}; choose another one by --port") from error
+            raise UsageError(f"port {port}: {os.strerror(error.errno or 0)}; choose another one with --port") from error
         except OverflowError as error:
-            raise UsageError(f"port {port}: no such port; choose one below 65536 by --port") from error
+            raise UsageError(f"port {port}: no such port; choose one below 65536 with --port") from error
         return int(probe.getsockname()[1])
 
 

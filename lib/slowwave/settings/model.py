@@ -30,7 +30,7 @@ class StoreSettings(_Section, frozen=True):
     fsync: Annotated[bool, Meta(description="fsync after every appended record")] = False
     follow_links: Annotated[
         bool,
-        Meta(description="Read transcripts that are links out of their store; else each is refused and named"),
+        Meta(description="Read transcripts that are links out of their store; otherwise each is refused and named"),
     ] = False
     moved: Annotated[
         dict[str, str], Meta(description="Folders that were moved: old path = new path; one project before and after")
@@ -103,30 +103,32 @@ class CompactionSettings(_Section, frozen=True):
     reserve_tokens: Annotated[
         Annotated[int, Meta(ge=0)] | None,
         Meta(
-            description="Compact when less than this is left of the window (OpenClaw: at least 20,000); without it as"
+            description="Compact when less than this is left of the window (OpenClaw: at least 20,000); unset: as"
             " the client's own settings say, else 16,384",
         ),
     ] = None
     keep_recent_tokens: Annotated[
         Annotated[int, Meta(ge=0)] | None,
         Meta(
-            description="About this many of the newest tokens stay as they are; without it as the client's own settings"
+            description="About this many of the newest tokens stay as they are; unset: as the client's own settings"
             " say, else 20,000 (Cersei: its 10 newest messages)",
         ),
     ] = None
     threshold: Annotated[
-        float, Meta(gt=0, le=1, description="Cersei: compact from this share of the window on (its compact_threshold)")
+        float,
+        Meta(gt=0, le=1, description="Cersei: compact once this share of the window is used (its compact_threshold)"),
     ] = 0.9
     context_window: Annotated[
         int, Meta(ge=0, description="Tokens that every model sees; 0 asks the transcript, then a table")
     ] = 0
     windows: Annotated[
-        dict[str, int], Meta(description="Tokens that single models see: beginning of the name = tokens")
+        dict[str, int], Meta(description="Tokens that particular models see: beginning of the name = tokens")
     ] = {}
     trigger_bytes: Annotated[
-        int, Meta(ge=0, description="Compact also when the records of a context have more bytes; 0 never does")
+        int,
+        Meta(ge=0, description="Also compact when the records of a context have more bytes than this; 0 never does"),
     ] = 0
-    max_sessions: Annotated[int, Meta(ge=1, description="Sessions that one run compacts in a project")] = 50
+    max_sessions: Annotated[int, Meta(ge=1, description="Most sessions that one run compacts in a project")] = 50
     model: Annotated[
         Literal["off", "on"], Meta(description="on lets the model, where one is set, write a narrative in summaries")
     ] = "on"
@@ -141,9 +143,7 @@ class CompactionSettings(_Section, frozen=True):
             " summarises; off never clears (Codex; other clients have no record for it)"
         ),
     ] = "first"
-    nightly: Annotated[
-        bool, Meta(description="Let nightly compact, too; slowwave run compact does it whenever it is asked to")
-    ] = False
+    nightly: Annotated[bool, Meta(description="Let nightly compact as well; slowwave run compact always does")] = False
 
 
 class BackfillSettings(_Section, frozen=True):
@@ -288,7 +288,7 @@ class RetentionSettings(Policy, frozen=True, kw_only=True, forbid_unknown_fields
         Literal["client", "own"],
         Meta(description="Who carries out OpenClaw's session.maintenance: the client, or retain (own)"),
     ] = "client"
-    purge: Annotated[bool, Meta(description="Records that are hidden for good go out of their files")] = False
+    purge: Annotated[bool, Meta(description="Take records that are hidden for good out of their files")] = False
 
 
 class Settings(_Section, frozen=True):

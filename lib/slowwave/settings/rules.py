@@ -52,7 +52,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     keep_monthly: Annotated[Count | None, Meta(description="The same for months")] = None
     keep_yearly: Annotated[Count | None, Meta(description="The same for years")] = None
     keep_within: Annotated[
-        Period | None, Meta(description="All that are no older than this, seen from the newest one, stay")
+        Period | None, Meta(description="All that are at most this much older than the newest one stay")
     ] = None
 
     @property

@@ -276,7 +276,7 @@ class _Walk:
             self._shells -= 1
         elif part.program == "set":
             self._options([word.text for word in part.words[1:]])
-        elif part.program not in _PREPARES | _TESTS:
+        elif part.program not in _PREPARES | _TESTS or _is_own(part.words[0].text):
             self._found.append(_Seen(part, purpose_of(part.words), state))
 
     def _group(self, group: Group, state: Outcome) -> None:
@@ -347,6 +347,11 @@ def _prints_code(script: Script) -> str:
         return ""
     found = [code[0] for word in part.words[-1:] if (code := _STANDS_FOR_CODE.search(word.raw))]
     return found[0] if found else ""
+
+
+def _is_own(program: str) -> bool:
+    """Say whether a program lies in the project: ``bin/test`` is not the ``test`` of the shell."""
+    return "/" in program and not program.startswith("/")
 
 
 def _only_prepares(pipeline: Pipeline) -> bool:

@@ -128,6 +128,8 @@ _ALONE = frozenset({"-h", "help"}) | _VERSIONS
 _INTERPRETERS = frozenset({"python", "python3", "node", "ruby", "perl", "php", "deno", "tsx", "ts-node",
 "java", "pypy3"})
 # fmt: on
+# every program that is known here by its name
+KNOWN = frozenset({*_LAUNCHERS, *_OWN, *_TOOLS, *_SUBCOMMANDS, *_INTERPRETERS})
 _PARTS = re.compile(r"[a-z0-9]+")
 _PYTHON = re.compile(r"^(?:python|pypy)[\d.]*$")
 
@@ -170,6 +172,16 @@ def is_tool(words: Sequence[Word]) -> bool:
     program = _name(words[0].text) if words else ""
     known = (_LAUNCHERS, _OWN, _TOOLS, _SUBCOMMANDS, _INTERPRETERS)
     return any(program in names for names in known) or bool(_PYTHON.match(program))
+
+
+def takes_words(program: str) -> bool:
+    """Say whether a program is told by its next word what it shall do, or what it shall run."""
+    return any(program in names for names in (_LAUNCHERS, _OWN, _SUBCOMMANDS, _INTERPRETERS))
+
+
+def purpose_by_name(name: str) -> Purpose:
+    """Return what a script or target is for that a project has called so, "" when that is not certain."""
+    return _by_name(name)
 
 
 def is_ask(words: Sequence[Word]) -> bool:

@@ -490,7 +490,7 @@ class OpenclawHome(Kind):
         if (agent / _DATABASE).is_file():
             found.append(Place(self.name, os.fspath(agent / _DATABASE)))
         elif os.path.lexists(agent / _DATABASE):
-            problems.append(StoreProblem("unreadable", os.fspath(agent / _DATABASE), "is no file"))
+            problems.append(StoreProblem("unreadable", os.fspath(agent / _DATABASE), "is not a file"))
         return found
 
     def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:

@@ -297,7 +297,7 @@ def _read_manifest(folder: Path) -> TrashItem | None:
         return None
     except (ValueError, msgspec.ValidationError) as error:
         raise CorruptStateError(
-            path, f"is no manifest: {error}", "its files lie beside it; move them by hand"
+            path, f"is not a manifest: {error}", "its files lie beside it; move them by hand"
         ) from error
 
 

@@ -58,11 +58,11 @@ def test_most_of_a_fleet_goes_only_after_its_number_was_said(home: Home, capsys:
         assert main([*run, *said]) == REFUSED
         report = printed(capsys)
         assert [(gate["gate"], gate["passed"]) for gate in report["gates"]] == [("confirm", False)]
-        assert "2 of 3 sessions would go, more than half: say --confirm 2" in report["gates"][0]["reason"]
+        assert "2 of 3 sessions would go, more than half: add --confirm 2" in report["gates"][0]["reason"]
         assert (report["counts"]["waiting"], "removed" in report["counts"]) == (2, False)
     assert home.clients() == before
     assert main([*run[:-1], "--dry-run"]) == DONE
-    assert "say --confirm 2" in capsys.readouterr().out
+    assert "add --confirm 2" in capsys.readouterr().out
     assert main([*run, "--confirm", "2"]) == DONE
     assert printed(capsys)["counts"]["removed"] == 2
     assert main(["run", "extract", "--direct", "--confirm", "2"]) == USAGE

@@ -182,7 +182,7 @@ def test_a_damaged_book_is_told_and_never_taken_for_none(tmp_path: Path, own_hom
     (file,) = folder.glob("*.json")
     file.write_text("{")
     assert slowwave("sessions", "uncompact", talk.path) == UNREADABLE
-    assert "no record of compactions" in capsys.readouterr().err
+    assert "not a record of compactions" in capsys.readouterr().err
 
 
 def test_by_hand_the_memories_are_saved_first(tmp_path: Path, capsys: Capture):

@@ -194,7 +194,7 @@ def test_an_index_of_an_agent_comes_within_its_limits_and_new_memories_find_room
     everything = index + folder.read("project.md")
     assert all(f"{line}\n" in everything for line in long)
     moved = [i for i in report.items if i.action == "move"]
-    assert {i.reason for i in moved} == {"the index is full: it stands in project.md now"}
+    assert {i.reason for i in moved} == {"the index is full: it is in project.md now"}
     assert len(moved) == report.counts["moved"] > 60
     again = folder.everything()
     assert folder.dream().dream_ids == []

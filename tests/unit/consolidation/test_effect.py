@@ -1,6 +1,7 @@
 """What later sessions made of the memories that were delivered to them, and what becomes of these."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,6 +10,8 @@ import orjson
 import pytest
 
 from slowwave.cli import main
+from slowwave.consolidation.effect.calls import Call as Asked
+from slowwave.consolidation.effect.calls import call_of
 from slowwave.consolidation.effect.demands import demand_of
 from slowwave.consolidation.job import consolidate_project
 from slowwave.extraction.keys import key_of
@@ -20,8 +23,9 @@ from slowwave.report import Report
 from slowwave.samples.claude import write_claude
 from slowwave.samples.script import Call, Say, Script
 from slowwave.settings import ConsolidationSettings, Settings
+from slowwave.shell.commands import commands_of
 from tests.quality.rows_effect import verdicts_on
-from tests.quality.timelines import timelines
+from tests.quality.timelines import Timeline, timelines, written_timelines
 from tests.unit.consolidation.dreams import House
 
 LIVES = ConsolidationSettings().half_lives
@@ -65,10 +69,111 @@ def test_a_planted_timeline_is_told_as_it_was(fate: str, client: str) -> None:
         "The parser is in `src/parse.py`",
         "Be brief in commit messages",
         "不要用 `npm` 用 `pnpm`",  # a no that is not read
+        "pytest is slow on Windows",
+        "`hero.png` shows the plain prompt; it is not the theme",
+        "Never gitignore the whole .entire folder",
+        "There is no root `CHANGELOG.md`, and bd has no --set-metadata flag",
+        "golangci-lint rejects unchecked calls in tests; use another one instead",
+        "Use dataclasses, not dicts",
     ],
 )
 def test_what_leaves_a_doubt_demands_nothing(text: str) -> None:
     assert demand_of(memory(text)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "wanted", "refused"),
+    [
+        ("we use pnpm here, not npm", "choice", ["pnpm"], ["npm"]),
+        ("Wir sind von npm auf pnpm umgestiegen", "choice", ["pnpm"], ["npm"]),
+        ("On n'utilise plus npm, on est passé à pnpm", "choice", ["pnpm"], ["npm"]),
+        ("use rg, grep is way too slow on this tree", "choice", ["rg"], ["grep"]),
+        ("don't use go build, use make build, it sets the flags", "choice", ["make build"], ["go build"]),
+        ("no `-i` with `git rebase`, because that opens an editor", "choice", [], ["git rebase -i"]),
+        ("always pass --locked to cargo build", "choice", ["cargo build --locked"], ["cargo build"]),
+        ("`go test` without `-race` is not allowed", "choice", ["go test -race"], ["go test"]),
+        ("Never run `git push` without asking me", "choice", [], ["git push"]),
+        ("never force push", "choice", [], ["git push --force"]),
+        ("hier bitte kein npm und kein yarn", "choice", [], ["npm", "yarn"]),
+        ("the tests run with uv run pytest", "purpose", ["uv run pytest"], ["pytest"]),
+        ("`make check` runs the tests", "purpose", ["make check"], []),
+        ("run pytest through poetry (poetry run pytest), not by itself", "choice", ["poetry run pytest"], ["pytest"]),
+        ("no commit without a green make check", "gate", ["make check"], []),
+        ("run the linter before you commit", "gate", ["<lint>"], []),
+        ("`rails test` only works after `rails db:test:prepare`", "gate", ["rails db:test:prepare"], []),
+        ("You can't run npm run e2e unless npm run seed ran", "gate", ["npm run seed"], []),
+        ("If you change Gemfile, run bundle lock afterwards", "after", ["bundle lock"], []),
+        ("After `git pull` run `npm ci`", "after", ["npm ci"], []),
+    ],
+)
+def test_a_rule_demands_what_its_words_name_and_say_of_it(
+    text: str, kind: str, wanted: list[str], refused: list[str]
+) -> None:
+    found = demand_of(memory(text, key="", value=""))
+    assert found is not None
+    assert (found.kind, *map(calls, (found.wanted, found.refused))) == (kind, wanted, refused)
+
+
+def calls(every: Sequence[Asked]) -> list[str]:
+    return [" ".join([*sorted(c.setting), *c.words, *sorted(c.options)]) or f"<{c.topic}>" for c in every]
+
+
+@pytest.mark.parametrize(
+    ("text", "paths", "instead"),
+    [
+        ("Keep out of src/gen/, edit api.yaml", ("src/gen",), ("api.yaml",)),
+        ("`dist/` is generated: never change it by hand", ("dist",), ()),
+        ("no edites dist/ a mano, el código está en src/", ("dist",), ("src",)),
+        ("Leave `static/` alone", ("static",), ()),
+        ("migrations must not be edited (db/migrations/)", ("db/migrations",), ()),
+        ("Never change deploy.yml without the infra team", ("deploy.yml",), ()),
+    ],
+)
+def test_a_rule_says_which_files_are_not_to_be_changed(
+    text: str, paths: tuple[str, ...], instead: tuple[str, ...]
+) -> None:
+    found = demand_of(memory(text))
+    assert found is not None
+    assert (found.paths, found.instead) == (paths, instead)
+
+
+@pytest.mark.parametrize(
+    ("command", "fits"),
+    [
+        ("git -C web push -f origin main", True),
+        ("git push --force-with-lease", False),
+        ("bash -c 'git push --force'", True),
+        ("git push", False),
+    ],
+)
+def test_a_call_is_known_whatever_else_is_given(command: str, *, fits: bool) -> None:
+    call = call_of("git push --force")
+    assert call is not None
+    assert any(call.fits(one) for one in commands_of(command)) is fits
+
+
+def _case(text: str, *steps: Say | Call) -> Timeline:
+    began = datetime(2026, 9, 2, 9, tzinfo=UTC)
+    asked = (Say("user", "Look at the parser."), *steps, Say("agent", "Done."))
+    return Timeline("broken", "claude 2.1", "", (text,), began, began - timedelta(hours=2), asked)
+
+
+def test_a_program_that_nobody_knows_is_known_where_a_session_runs_it() -> None:
+    case = _case("plain frobnicate, never blorp", Call("Bash", "blorp x", ("done",)))
+    assert verdicts_on(case, 1) == {0: "broken"}
+    assert verdicts_on(replace(case, steps=(case.steps[0],)), 1) == {}
+
+
+def test_what_may_be_left_out_this_time_breaks_nothing() -> None:
+    steps = Call("Edit", "src/a.py", ("-a", "+b")), Call("Bash", "git commit -m x", ("done",))
+    assert verdicts_on(_case("Run `make check` before every commit", *steps), 1) == {0: "broken"}
+    waived = _case("Run `make check` before every commit", Say("user", "Skip the checks this time."), *steps)
+    assert verdicts_on(waived, 1) == {0: "no occasion"}
+
+
+def test_a_file_that_a_command_changes_in_its_place_is_changed() -> None:
+    sed = Call("Bash", "sed -i s/a/b/ dist/app.js", ("",))
+    assert verdicts_on(_case("Never edit `dist/`", sed), 1) == {0: "broken"}
 
 
 def test_what_a_person_asked_for_breaks_nothing() -> None:
@@ -178,3 +283,31 @@ def test_a_night_notes_what_was_broken_once(tmp_path: Path) -> None:
     assert (second.counts.get("memories_followed"), second.counts.get("memories_broken")) == (1, None)
     noted = (house.memory / ".slowwave" / "effects.jsonl").read_text()
     assert "npm" not in noted  # ids and times, no words
+
+
+LINE = {
+    "id": "t1", "fate": "changed meanwhile", "client": "pi", "kind": "tests",
+    "memory": ["Tests: `nox`", "Tests: `tox`"],
+    "delivered": "2026-09-03T09:00:00Z", "changed": "2026-09-06T09:00:00Z", "began": "2026-09-08T08:15:00Z",
+    "steps": [
+        {"person": "Mend it."}, {"edit": "a.py", "removed": "a", "added": "b"}, {"write": "b.py", "text": "x"},
+        {"read": "c.md", "text": "# C"}, {"run": "tox", "output": "1 failed", "failed": True}, {"agent": "Done."},
+    ],
+    "right": ["not told", "followed"],
+}  # fmt: skip
+
+
+def test_a_timeline_that_somebody_wrote_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "timelines.jsonl"
+    path.write_text(json.dumps(LINE) + "\n\n")
+    (case,) = written_timelines(path)
+    assert (case.name, case.fate, case.expected, len(case.steps)) == ("t1", "changed meanwhile", {1: "followed"}, 6)
+    assert verdicts_on(case, 1) == case.expected
+
+
+@pytest.mark.parametrize("change", [{"fate": "lost"}, {"right": ["followed"]}, {"steps": [{"sing": "x"}]}, {"more": 1}])
+def test_a_line_of_another_format_is_refused_by_its_number(tmp_path: Path, change: dict[str, object]) -> None:
+    path = tmp_path / "timelines.jsonl"
+    path.write_text(json.dumps(LINE) + "\n" + json.dumps(LINE | change) + "\n")
+    with pytest.raises(ValueError, match=r"line 2 of timelines\.jsonl"):
+        list(written_timelines(path))

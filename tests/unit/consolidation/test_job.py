@@ -164,9 +164,9 @@ def test_a_corrupt_state_stops_the_dream(tmp_path: Path) -> None:
     for content in ("", "{", "[]", "{}", *(f'{{"last_consolidated_at": {stamp}}}' for stamp in stamps)):
         (house.memory / STATE_FILE).write_text(content)
         before = _everything(house)
-        with pytest.raises(CorruptStateError, match="never ran"):
+        with pytest.raises(CorruptStateError, match="repair or remove it"):
             house.dream(force=False)
-        with pytest.raises(CorruptStateError, match="never ran"):
+        with pytest.raises(CorruptStateError, match="repair or remove it"):
             house.dream()
         assert _everything(house) == before
 

@@ -76,7 +76,7 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
         ({"lines": [{"text": JOINED, "entries": [1, 9]}]}, "rests on nothing"),
         ({"lines": "no list"}, "rests on nothing"),
         ({"lines": [{"text": JOINED}, 7]}, "rests on nothing"),
-        ({"as_they_are": []}, "entry 3 is left out without a word"),
+        ({"as_they_are": []}, "entry 3 is left out without a reason"),
         ({"lines": [{"text": JOINED.replace("8080", "9090"), "entries": [1, 2]}]}, "a number or a name"),
         ({"lines": [{"text": "The billing service needs Redis and a port", "entries": [1, 2]}]}, "number or a name"),
         ({"lines": [{"text": f"{JOINED[:50]} Redis, says Dana", "entries": [1, 2]}]}, "number or a name"),

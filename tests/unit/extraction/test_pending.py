@@ -38,13 +38,13 @@ def left(project: Project, session: StoredSession) -> str:
 def test_a_long_session_is_waited_for_until_it_was_read(tmp_path: Path) -> None:
     home = Home(tmp_path)
     project, session = long(home)
-    assert "bytes were not read" in left(project, session)
+    assert "bytes have not been read" in left(project, session)
     extract(home)
     assert left(project, session) == ""
     with session.files.paths[0].open("ab") as file:
         file.write(session.files.paths[0].read_bytes().splitlines(keepends=True)[-1])
     home.touch(session.files.paths[0], 9)
-    assert "bytes were not read" in left(project, the_one(home)[1])
+    assert "bytes have not been read" in left(project, the_one(home)[1])
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_short_session_is_waited_for_until_it_has_ended_and_was_read(tmp_path:
     project, session = long(home, 5)
     going_on = ExtractionSettings(ended_after=timedelta(days=9999))
     extract(home, replace(home.settings, extraction=going_on))
-    assert "bytes were not read" in left(project, session)
+    assert "bytes have not been read" in left(project, session)
     extract(home)
     assert left(project, session) == ""
 

@@ -111,7 +111,7 @@ def test_a_database_is_opencode_s_when_it_has_its_tables(tmp_path: Path) -> None
 def test_a_database_that_cannot_be_read_now_is_not_taken_for_another_program_s(tmp_path: Path) -> None:
     path = database(tmp_path)
     (tmp_path / f"{path.name}-wal").mkdir()
-    with pytest.raises(UnreadableError, match="try again when its client rests"):
+    with pytest.raises(UnreadableError, match="try again when its client is idle"):
         sniff(path)
 
 

@@ -51,7 +51,7 @@ def test_what_three_projects_share_is_proposed_once_and_remembered_when_a_person
     assert _propose(tmp_path, projects).counts == {"proposed_global": 3}
     assert _propose(tmp_path, projects).counts == {}
     row = json.loads(_review(capsys, folder, "--json", code=5))
-    assert row["reason"] == "said in 3 projects (a, b, c): shall it hold in all of them?"
+    assert row["reason"] == "said in 3 projects (a, b, c): should it hold in all of them?"
     assert len(row["evidence"]) == 3
     _review(capsys, folder, "accept", row["id"])
     assert [m.text for m in read_book(folder).active] == ["Use pnpm, not npm"]

@@ -117,5 +117,5 @@ def test_a_damaged_account_ends_the_questions_and_not_the_run(tmp_path: Path):
     assert server.requests == []
     assert report.failures == []
     assert report.counts["model_postponed"] == 1
-    assert sum("is no account" in warning for warning in report.warnings) >= 2
+    assert sum("is not an account" in warning for warning in report.warnings) >= 2
     assert report.dream_ids

@@ -52,7 +52,13 @@ def test_each_client_gets_its_pages_and_everything_is_as_before_afterwards(envir
     assert {Path(name).stem for name in made if name.endswith(".md")} == {
         "SKILL", *(f"{PREFIX}{name}" for name in ("remember", "forget", "why"))
     }  # fmt: skip
-    for place in (".claude/commands", ".codex/skills", ".pi/agent/prompts", ".config/opencode/command"):
+    for place in (
+        ".claude/commands",
+        ".codex/skills",
+        ".pi/agent/prompts",
+        ".config/opencode/command",
+        ".openclaw/skills",
+    ):
         assert [name for name in made if name.startswith(f"{place}/{PREFIX}")]
     assert bring(environ, ON) == []
     assert actions(bring(environ, OFF)) == {"remove"}
@@ -65,6 +71,16 @@ def test_a_client_writes_down_the_page_as_the_form_that_is_read(environ: dict[st
         (page,) = [data for path, data in pages_of(client, environ).items() if REMEMBER in path.name]
         body = page.decode().partition("---\n\n")[2]
         assert command_typed(body.replace("$ARGUMENTS", "we use tabs")) == Typed(REMEMBER, "we use tabs")
+
+
+def test_what_clawdbot_makes_of_a_command_is_a_request_since_other_agents_may_send_it(environ: dict[str, str]) -> None:
+    home = Path(environ["HOME"], ".clawdbot")
+    home.mkdir(parents=True)
+    assert {path.parents[2] for path in pages_of("openclaw", environ)} == {home}
+    asked = 'Use the "slowwave-remember" skill for this request.\n\nUser input:\nwe use tabs'
+    for text in (asked, f"System: [12:00] woke\n\n{asked}\n[message_id: 1]"):
+        assert command_typed(text) == Typed(REMEMBER, "we use tabs", by_program=True)
+    assert command_typed(f"She wrote: {asked}") is None
 
 
 def test_only_clients_that_worked_here_and_that_somebody_asked_for_get_pages(environ: dict[str, str]) -> None:

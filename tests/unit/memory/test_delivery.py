@@ -277,7 +277,7 @@ def test_links_out_of_the_project_and_second_names_are_refused(work: Work) -> No
 @pytest.mark.parametrize("target", [".git/hooks/post-commit", ".git/x.md", ".envrc"])
 def test_a_link_that_a_repository_brings_leads_to_no_program_and_no_settings(work: Work, target: str) -> None:
     (work.root / AGENTS).symlink_to(target)
-    assert "no page for agents" in work.install("codex")[0].reason
+    assert "not a page for agents" in work.install("codex")[0].reason
     assert work.holding() == set()
 
 

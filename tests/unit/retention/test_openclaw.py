@@ -195,4 +195,4 @@ def test_settings_that_cannot_be_read_are_told_and_nothing_is_guessed(tmp_path: 
     (home.root / ".openclaw" / "openclaw.json").write_text("{")
     done = home.run()
     assert "rescued" not in done.counts
-    assert any("nobody knows what OpenClaw removes" in warning for warning in done.warnings)
+    assert any("cannot tell what OpenClaw removes" in warning for warning in done.warnings)

@@ -245,7 +245,7 @@ def test_forks_and_copies_are_named_and_go_along(folder: Path, capsys: pytest.Ca
     assert archived == whole.keys() == {FIRST, FORK, COPY, "old"}
     for name in paths:
         assert FIRST in whole[name]
-        assert "it goes along" in whole[name]
+        assert "it goes too" in whole[name]
     done = erase(capsys, "--session", FIRST, "--apply")
     assert done["counts"]["sessions_erased"] == planned["counts"]["sessions_found"] == 8
     assert not any(path.exists() for path in paths.values())

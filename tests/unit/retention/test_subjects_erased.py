@@ -135,7 +135,7 @@ def test_a_name_in_the_names_of_folders_is_told_with_numbers_before_anything_is_
     for confirm in ([], ["--confirm", str(found - 1)]):
         assert main(["run", "erase", "--person", "Ada", "--apply", *confirm]) == REFUSED
         said = capsys.readouterr().err
-        assert f"1 of the 2 folders that somebody works in: say --confirm {found}" in said
+        assert f"1 of the 2 folders that somebody works in: add --confirm {found}" in said
         after = contents(home)
         assert {name: after.get(name) for name in before} == before
     done = erase(capsys, "--person", "Ada", "--apply", "--confirm", str(found))
@@ -228,7 +228,7 @@ def test_a_pattern_that_would_never_end_is_stopped_and_named(
     before = path.read_bytes()
     monkeypatch.setattr(subjects, "MOST_S", 0.05)
     assert main(["run", "erase", "--json", "--pattern", "(a+)+$", "--apply"]) in (REFUSED, PARTLY_FAILED)
-    assert "a repetition in a repetition" in capsys.readouterr().out
+    assert "nested repetitions" in capsys.readouterr().out
     assert path.read_bytes() == before
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 

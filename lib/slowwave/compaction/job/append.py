@@ -182,7 +182,7 @@ def growth_of(before: Mapping[Path, os.stat_result], paths: Sequence[Path]) -> G
     """
     changed = [path for path in paths if path not in before or path.stat().st_size != before[path].st_size]
     if len(changed) != 1:
-        raise MovedError(f"{paths[0]}: {len(changed)} files changed where one was to; somebody else wrote to them")
+        raise MovedError(f"{paths[0]}: {len(changed)} files changed instead of one; somebody else wrote to them")
     path = changed[0]
     old = before.get(path)
     start, after = 0 if old is None else old.st_size, path.stat().st_size

@@ -210,7 +210,9 @@ def read_file(file: Path) -> Book | None:
     except FileNotFoundError:
         return None
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptStateError(file, f"is no record of compactions: {error}", "move it away to begin anew") from error
+        raise CorruptStateError(
+            file, f"is not a record of compactions: {error}", "move it away to start afresh"
+        ) from error
 
 
 def write_book(folder: Path, book: Book) -> None:

@@ -231,7 +231,9 @@ def clearing_of(session: StoredSession, stamp: str, reading: Reading, is_due: Du
     if reason := why_not(reading.dialect):
         return NoPlan(f"{reason}; a compaction clears old outputs from what the summarising model reads")
     if reading.earlier is not None:
-        return NoPlan("so long a session is summarised: a history that replaces itself would repeat all of it")
+        return NoPlan(
+            "a session as long as this is summarised instead: a history that replaces itself would repeat all of it"
+        )
     items = reading.items
     pruning = prune(items)
     chosen = {(output.at, output.number) for output in pruning.outputs}
@@ -300,7 +302,7 @@ def branch_summary(session: StoredSession, message_id: str, run: Compacting) -> 
 
     Raises:
         NotFoundError: the message is not on the path that its client goes on from.
-        UsageError: its client has no branches, or nothing was said behind the message.
+        UsageError: its client has no branches, or nothing was said after the message.
     """
     if session.dialect not in ("pi", "openclaw"):
         raise UsageError(f"{session.id}: {session.dialect} has no summaries of branches; nothing was written")
@@ -312,7 +314,7 @@ def branch_summary(session: StoredSession, message_id: str, run: Compacting) -> 
         raise unknown(message_id, session.id)
     left = tuple(item for item in items[at + 1 :] if item.speaks and item.kind != "compaction")
     if not left:
-        raise UsageError(f"{session.id}: nothing was said after {message_id}; leave --summarise out")
+        raise UsageError(f"{session.id}: nothing was said after {message_id}; leave out --summarise")
     calls = (call for item in left if item.message is not None for call in item.message.calls)
     plan = Plan(left, (), (), "", of_calls(calls), context_tokens(left))
     reading = Reading(session.dialect, list(left), PI, cwd=cwd if isinstance(cwd, str) else "")

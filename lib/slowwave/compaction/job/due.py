@@ -2,7 +2,7 @@
 
 Claude Code, pi, OpenClaw and the ULID specification leave room for the answer; Cersei and Codex take a share of the
 window; crabtalk a number of tokens. What a person sets here goes before what they set in the client, and that before
-what the client does by itself; a client that was told to compact nothing is heeded. What a person sets as the window
+what the client does by itself; a client that was told not to compact is heeded. What a person sets as the window
 goes before what the client noted, that before the table; a provider that counted more than the table knows proves that
 the model sees more. The size is what the provider counted; else what a tokenizer counts, where one is installed that
 knows the model; else an estimate, by lengths to a token that were measured.
@@ -87,7 +87,7 @@ def due(reading: Reading, settings: CompactionSettings, *, soft: int, live_bytes
         return Due(
             is_due=False,
             is_near=False,
-            reason=f"{reason}; its client is told in {off} to compact nothing",
+            reason=f"{reason}; its client is told in {off} not to compact",
             tokens=total,
             window=window,
             is_off=is_due,

@@ -108,29 +108,27 @@ def _settle_append(book: Book, pending: Pending, session: StoredSession, means: 
             if isinstance(opened.writer, UlidWriter):
                 opened.writer.refresh(opened.target)
             if wrong:
-                return f"a run was ended while it compacted; {wrong}, so the compaction is gone again"
+                return f"a run was interrupted while it compacted; {wrong}, so the compaction is gone again"
             keep_time(grown)
     book.succeed(_named(pending.done, session))
-    return f"a run was ended while it compacted; the compaction {pending.done.id} stands and is noted now"
+    return f"a run was interrupted while it compacted; the compaction {pending.done.id} stands and is noted now"
 
 
 def _dropped(grown: Growth, state: State) -> str:
     if state == "absent":
         if grown.before is None and grown.path.exists():
             grown.path.unlink()  # a part that was made, and nothing written to it
-        return "a run was ended before it appended its compaction; nothing was changed"
-    return (
-        f"a run was ended while it compacted; what stands in {grown.path} from byte {grown.before or 0} on is not whole"
-    )
+        return "a run was interrupted before it appended its compaction; nothing was changed"
+    return f"a run was interrupted while it compacted; {grown.path} is incomplete from byte {grown.before or 0} on"
 
 
 def _settle_undo(book: Book, session: StoredSession) -> str:
     last = book.compactions[-1]
     if state_of(growth_in(last)) == "absent":
         finish_undo(book, session)
-        return f"a run was ended while it took {last.id} back; it is gone, and that is noted now"
+        return f"a run was interrupted while it took {last.id} back; it is gone, and that is noted now"
     book.is_undoing = False
-    return f"a run was ended before it took {last.id} back; the compaction stands"
+    return f"a run was interrupted before it took {last.id} back; the compaction stands"
 
 
 def _named(done: Appended, session: StoredSession) -> Appended:

@@ -297,7 +297,7 @@ def _told(gone: Gone, model: LanguageModel, paid: Paid, focus: str) -> tuple[str
         answers.append((request.part, answer))
         left_out += missing
     notes = [f"{cleared} old outputs of tools were cleared from what the model read"] if cleared else []
-    notes += [f"the oldest {left_out} messages were too long for the model, the ledger alone tells them"] * (
+    notes += [f"the oldest {left_out} messages were too long for the model, only the ledger covers them"] * (
         left_out > 0
     )
     return telling.join(plan, answers), notes

@@ -1,164 +1,88 @@
 """What a memory demands of an agent, as far as commands and edits show whether it is kept.
 
-Slowwave's own sentences (cures, routines, checks before a commit) have a form. Of what people say, the calls and paths
-between backticks and typed keys count, and only where the words leave no doubt: a choice ("A, not B"), a refusal, a
-command for a purpose, an order ("before a commit", "after changing ..."). Whatever has a scope or another condition
-demands nothing that could be told here: silence is better than a wrong verdict.
+Slowwave's own sentences (cures, routines, checks before a commit) have a form. Of what people say, the calls, files and
+options count that it names (:mod:`slowwave.consolidation.effect.mentions`), and only where the words leave no doubt: a
+choice ("A, not B"), a refusal, a command for a purpose, an order ("before a commit", "after changing ..."). Whatever
+has a scope or another condition demands nothing that could be told here: silence is better than a wrong verdict.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Literal
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import permutations
 
-from slowwave.consolidation.likeness import NO, words_of
+from slowwave.consolidation.effect.calls import Call, Demand, call_of, calls_of, owners_of, shorter_of
+from slowwave.consolidation.effect.mentions import Mention, Rule, rule_of
+from slowwave.consolidation.effect.orders import MOST_WORDS, after_of, gate_of, order_of
+from slowwave.consolidation.effect.wordings import FOLLOWS, ORDERS, PURPOSES, USES
 from slowwave.consolidation.slots import claim_of, scope_of
-from slowwave.extraction.keys import rivals_of
+from slowwave.extraction.keys import family_of, rivals_of
 from slowwave.memory.book import Memory
-from slowwave.shell.commands import CHECKS, Proven, commands_of
-from slowwave.shell.purposes import tool_of
-
-Kind = Literal[
-    "choice",  # do these and not those
-    "other way",  # a command fails, and this one works
-    "purpose",  # what is done for a purpose is done so
-    "step",  # a command fails until another one was run
-    "gate",  # these are run between the last change and a commit or a push
-    "after",  # whoever changes such a file runs this
-]
+from slowwave.shell.commands import CHECKS, commands_of
+from slowwave.shell.mentioned import Heard, is_path
+from slowwave.shell.purposes import takes_words
 
 _STEP = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))? until `(?P<cure>[^`]+)` was run")
 _OTHER_WAY = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))?; `(?P<cure>[^`]+)` works")
 _SPAN = re.compile(r"`([^`\n]+)`")
-_PLACE = re.compile(r"\bmention(\d+)\b")
-_CLAUSE_ENDS = re.compile(
-    r"[,;:.!?](?=\s|$)|\s[\u2013\u2014-]\s|\b(?:but|sondern|aber|sino|pero|mais|ma|mas|maar|utan)\b"
-)
 
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# function words of the languages that are read: something holds only then
-_ORDERS = _set("before bevor ehe vor avant antes prima")
-_FOLLOWS = _set("after when whenever once nach wenn sobald après dès después tras cuando dopo quando")
 _CONDITIONS = (
-    _ORDERS
-    | _FOLLOWS
+    ORDERS
+    | FOLLOWS
     | _set(
         "if unless except until till while only falls außer solange bis nur si sauf quand salvo excepto hasta solo se "
         "eccetto finché outside außerhalb for für pour para per voor"
     )
 )
-_ENDS_WITH = _set("commit committing push pushing committen pushen pushe comitear commiter committare")
-_USES = _set(
-    "use run call prefer invoke verwende verwenden verwendet benutze benutzen nutze nutzen nimm nehmen führe starte "
-    "utilise utilisez utiliser lance lancez lancer exécute usa usar usad ejecuta ejecutar utiliza usare usate esegui "
-    "eseguire gebruik gebruiken använd kör"
+_NEAR = 6
+_FEW = 2
+# and of so many it is a story
+_MOST_IN_ALL = 45
+# more than one kind of tests, or of anything, may have a command of its own
+_SPECIAL = re.compile(
+    r"\b(?:e2e|end[- ]to[- ]end|integration\w*|smoke|browser|ui|api|single|one|performance|load|snapshot|doc|slow|"
+    r"fast)\b",
+    re.IGNORECASE,
 )
-_JOINS = _set("or nor and oder noch und ou ni et o u y e of en eller och")
-# names of files that people write without a slash
-_FILE = re.compile(r"[\w*.-]+\.[A-Za-z][A-Za-z0-9]{0,11}")
+_SENTENCES = re.compile(r"[.!?;](?=\s|$)")
+_LINK = re.compile(r"(?::|=|\bis|\bare) mention\d|mention\d+ (?:runs|for|starts)\b")
+_WITH = _set("with via through using by mit über avec par con com med met på per durch")
+# a condition of these alone says nothing but what a call is for anyway
+_GENERIC = _set(
+    "ci cd alike everywhere locally a an the this that any all every each new you we i it is are be to and or of in "
+    "on with my our your something anything everything things thing stuff need needs want wants have has do use using "
+    "run running add adding install installing installs package packages dependency dependencies dep deps library "
+    "libraries lib libs module modules test tests testing lint linting format formatting build building code work "
+    "working here now repo repository project javascript js typescript ts python node rust go ruby frontend backend "
+    "database migration unit integration static specs analysis migrations server scripts alles pakete abhängigkeiten "
+    "projekt die der das den dem le la les des dépendances paquets el los las dependencias paquetes il dipendenze "
+    "pacchetti this's et y und everyone us ever search searching container containers images image both either that's "
+    "dev development suite todo todos tudo tout tutto diesem dieser dieses bitte nur please only always immer "
+    "toujours siempre sempre pushing committing merging rebasing deploying ce este questo"
+)
+# what follows a scope, from what it names on
+_SCOPED = re.compile(r"(?<=\w) mention\d.*|^@(?:vez|lugar|place|plaats) .*")
+_RUNNING = _set("running using calling invoking run use call invoke")
+_DOING = _set("adding installing running building testing searching deploying creating")
+_FOR = ("for", "für", "pour", "para", "per", "voor", "por")
+_CONDITION = re.compile(
+    rf"\b(?:{'|'.join(sorted(_CONDITIONS - _set('only nur solo'), key=len, reverse=True))})\b([^,.;:!?]*)",
+    re.IGNORECASE,
+)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """How a command is called, as far as a memory says it.
+def demand_of(memory: Memory, heard: Heard = ()) -> Demand | None:
+    """Return what a memory demands, None where commands and edits show nothing of it.
 
-    Attributes:
-        words: program and what is asked of it, without options.
-        options: options that it has.
-        setting: assignments before it.
+    Args:
+        memory: the memory.
+        heard: what a session ran, by which more programs are known by name.
     """
-
-    words: tuple[str, ...]
-    options: frozenset[str] = frozenset()
-    setting: frozenset[str] = frozenset()
-
-    @property
-    def width(self) -> int:
-        """How much it says: of two calls that fit a command the wider one is meant."""
-        return len(self.words) + len(self.options) + len(self.setting)
-
-    def fits(self, command: Proven, *, launched: bool = True) -> bool:
-        """Say whether a command is such a call, or, where ``launched``, starts one (``npx jest``)."""
-        if not self.setting <= set(command.setting.split()):
-            return False
-        texts = [text.strip("'\"") for text in command.text.split()]
-        forms = [texts]
-        if launched and texts:
-            program, rest = tool_of(texts)
-            forms.append([program, *rest])
-        return any(self._is_in(form) for form in forms)
-
-    def _is_in(self, texts: Sequence[str]) -> bool:
-        given = {text.partition("=")[0] for text in texts} | set(texts)
-        if not texts or not self.options <= given:
-            return False
-        words = [text for text in texts if not text.startswith("-")]
-        own = self.words
-        if not own:
-            return True
-        first = words[0] if words and "/" in own[0] else words[0].rsplit("/", 1)[-1] if words else ""
-        return _plain(first) == _plain(own[0]) and tuple(words[1 : len(own)]) == own[1:]
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """What one memory demands.
-
-    Attributes:
-        kind: in which way.
-        wanted: calls that it asks for.
-        refused: calls that it refuses.
-        paths: files that are not to be changed; of "after" those whose change asks for something.
-        instead: files that are to be changed in place of these.
-        purpose: of the kind "purpose": what for.
-        until: of the kind "gate": commit or push.
-        cause: of a cure: what the failure was put down to, or "".
-    """
-
-    kind: Kind
-    wanted: tuple[Call, ...] = ()
-    refused: tuple[Call, ...] = ()
-    paths: tuple[str, ...] = ()
-    instead: tuple[str, ...] = ()
-    purpose: str = ""
-    until: str = ""
-    cause: str = ""
-
-    @property
-    def can_be_followed(self) -> bool:
-        """Whether a session can show that it is kept, and not only that it is broken."""
-        return bool(self.wanted or self.instead or any(call.words and call.options for call in self.refused))
-
-
-@dataclass(frozen=True, slots=True)
-class _Mention:
-    """What stands between backticks in a text: a call or a path, and whether it is refused."""
-
-    text: str
-    is_refused: bool
-    is_chosen: bool
-
-
-def call_of(text: str) -> Call | None:
-    """Return the call that a text is, None when it is none, or several."""
-    if text.startswith("-") and not any(letter.isspace() for letter in text):
-        return Call((), frozenset((text,)))
-    commands = commands_of(text)
-    if len(commands) != 1:
-        return None
-    words = [word.strip("'\"") for word in commands[0].text.split()]
-    options = frozenset(word for word in words if word.startswith("-"))
-    setting = frozenset(commands[0].setting.split())
-    return Call(tuple(word for word in words if not word.startswith("-")), options, setting)
-
-
-def demand_of(memory: Memory) -> Demand | None:
-    """Return what a memory demands, None where commands and edits show nothing of it."""
     text = memory.text
     if cure := _STEP.fullmatch(text) or _OTHER_WAY.fullmatch(text):
         tried, step = call_of(cure["tried"]), call_of(cure["cure"])
@@ -169,124 +93,136 @@ def demand_of(memory: Memory) -> Demand | None:
         call = call_of(memory.key.removeprefix("cmd:"))
         return Demand("purpose", (call,), purpose=memory.value) if call else None
     if memory.key == "cmd:commit":
-        calls = _calls(_SPAN.findall(text))
-        return Demand("gate", calls, until="commit") if calls else None
-    return _said(memory)
+        calls = calls_of(span for span in _SPAN.findall(text) if not is_path(span))
+        return Demand("gate", calls, until=Call(("git", "commit"))) if calls else None
+    return _said(memory, rule_of(text, heard))
 
 
-def _said(memory: Memory) -> Demand | None:
+def _said(memory: Memory, rule: Rule) -> Demand | None:
     """Return what a person's own words demand."""
-    text = memory.text
-    plain, spans = spans_of(text)
-    words = {word.strip(".,:;!?").casefold() for word in plain.split()}
-    mentions = list(_mentions(plain, spans))
-    if mentions and words & _ENDS_WITH and words & (_ORDERS | {"without"}):
-        return _gate(words, spans)
-    if mentions and words & _FOLLOWS:
-        return _after(spans, mentions)
-    if scope_of(plain):
+    if len(memory.text.split()) > _MOST_IN_ALL:
         return None
-    for key, value in ((memory.key, memory.value), claim_of(text, memory.category)):
+    words = {word.strip(".,:;!?'\"").casefold() for word in rule.plain.split()}
+    gate, order = gate_of(words, rule), order_of(rule)
+    if (
+        demand := (order if gate and order and gate.until and gate.until.topic else gate)
+        or order
+        or after_of(words, rule)
+    ):
+        return demand
+    if _is_condition(_SCOPED.sub("", scope_of(rule.said))) or any(map(_is_condition, _conditions(_told_in(rule)))):
+        return None
+    if rule.of("refused", paths=False) or rule.of("refused", paths=True):
+        return _choice(rule)
+    for key, value in ((memory.key, memory.value), claim_of(memory.text, memory.category)):
         if rivals := rivals_of(key, value):
-            refused = tuple(Call(tuple(name.split())) for name in rivals)
-            return Demand("choice", (Call(tuple(value.split())),), refused)
-    if any(mention.is_refused for mention in mentions) and not words & _CONDITIONS:
-        return _choice(mentions)
-    return _for_purpose(memory)
+            return Demand("choice", (Call(tuple(value.split())),), tuple(Call(tuple(name.split())) for name in rivals))
+    return None if rule.negations else _wanted(rule)
 
 
-def _choice(mentions: Sequence[_Mention]) -> Demand | None:
+def _told_in(rule: Rule) -> str:
+    """Return the sentences that refuse something, or all where none does."""
+    refused = [f"mention{one.at}" for one in rule.mentions if one.role == "refused"]
+    sentences = [text for text in _SENTENCES.split(rule.plain) if any(name in text for name in refused)]
+    return ". ".join(sentences) or rule.plain
+
+
+def _conditions(plain: str) -> Iterator[str]:
+    """Yield what limits a rule: what follows each "if", and each "for" that is no word or two on what it is for."""
+    for found in _CONDITION.finditer(plain):
+        words = [word.casefold() for word in found[1].split()]
+        is_for = found[0].casefold().startswith(_FOR)
+        if is_for:
+            ends = (
+                at for at, word in enumerate(words) if at and (word in USES or word.startswith(("mention", "never")))
+            )
+            words = words[: next(ends, len(words))]
+        is_use = (
+            is_for and (len(words) <= _FEW or words[0].endswith("ing")) and not "".join(words[:1]).startswith("mention")
+        )
+        is_doing = len(words) <= 2 * _FEW and not _DOING.isdisjoint(words[:1])
+        if not is_use and not is_doing:
+            yield " ".join(words)
+
+
+def _is_condition(tail: str) -> bool:
+    """Say whether what follows an "if", a "for" and the like limits a rule to something special."""
+    words = [word.strip("'\"()@,").casefold() for word in tail.split()]
+    # what is said of the running of a call holds whenever it is run
+    names = {at for at, word in enumerate(words) if word.startswith("mention") and at}
+    end = min(names, default=len(words)) if not _RUNNING.isdisjoint(words[:2]) else len(words)
+    return any(word not in _GENERIC for word in words[:end])
+
+
+def _choice(rule: Rule) -> Demand | None:
     """Return that some calls or files are refused, and which are named in their place."""
-    refused = [m.text for m in mentions if m.is_refused]
+    refused = [one.text for one in rule.of("refused", paths=False)]
+    paths = tuple(one.text.strip("/") for one in rule.of("refused", paths=True))
     # a file is named beside a refused one to be changed in its place, whatever the verb
-    chosen = [m.text for m in mentions if m.is_chosen or (not m.is_refused and is_path(m.text))]
-    paths = tuple(one.strip("/") for one in refused if is_path(one))
-    instead = tuple(one.strip("/") for one in chosen if is_path(one)) if paths else ()
-    calls, wanted = _calls(refused), _calls(chosen)
-    return Demand("choice", wanted, calls, paths, instead) if calls or paths else None
+    instead = tuple(one.text.strip("/") for one in rule.of("chosen", "named", paths=True)) if paths else ()
+    calls, wanted = calls_of(refused), calls_of(one.text for one in rule.of("chosen", paths=False))
+    # an option by itself stands in the place of another one of the same call
+    bare = [call.words for call in calls if call.words and call.options]
+    wanted = tuple(replace(c, words=bare[0]) if not c.words and len(bare) == 1 else c for c in wanted)
+    wanted = tuple(call for call in wanted if call not in calls)
+    # whose option it is that is refused by itself
+    owners = tuple(owner for call in calls if not call.words for owner in owners_of(call))
+    return Demand("choice", wanted, (*calls, *owners), paths, instead) if calls or paths else None
 
 
-def _calls(spans: Sequence[str]) -> tuple[Call, ...]:
-    return tuple(call for span in spans if not is_path(span) for call in (call_of(span),) if call)
-
-
-def _for_purpose(memory: Memory) -> Demand | None:
-    """Return the demand of a sentence that names one command for what is done with it."""
-    slot, value = claim_of(memory.text, memory.category)
-    if not slot.startswith("cmd:") or "@" in slot:
+def _wanted(rule: Rule) -> Demand | None:
+    """Return the demand of a sentence that names a call to be made, for a purpose or in place of a shorter one."""
+    calls = _told({one: call for one in rule.mentions if not one.is_path for call in calls_of([one.text])})
+    others = [other for other in calls.values() if not any(_is_part(other, one) for one in calls.values())]
+    if not others or rule.of("chosen", paths=True) or (len(others) > 1 and not all(map(_is_longer, others))):
         return None
-    commands, call = commands_of(value), call_of(value)
-    if call is None or not commands or commands[0].purpose not in CHECKS:
+    if len(others) > 1:
+        return Demand("choice", tuple(others), tuple(one for other in others for one in shorter_of(other)))
+    # of several the one that holds the others: "run A through B (B run A)"
+    widest, call = max(calls.items(), key=lambda one: one[1].width)
+    return _for_one(widest, call, rule)
+
+
+def _told(calls: dict[Mention, Call]) -> dict[Mention, Call]:
+    """Return calls, of two that are told apart the one that they make: an option of the other, or what launches it."""
+    for one, other in permutations(calls, 2) if len(calls) == 2 else ():  # noqa: PLR2004
+        first, second = calls[one], calls[other]
+        if not first.words and second.words:
+            return {other: replace(second, options=second.options | first.options)}
+        if first.words[-1:] in [("exec",), ("run",)] and len(first.words) > 1 and second.words:
+            return {one: replace(second, words=first.words + second.words)}
+    return calls
+
+
+def _is_part(call: Call, other: Call) -> bool:
+    return call is not other and set(call.words) <= set(other.words) and call.width < other.width
+
+
+def _is_longer(call: Call) -> bool:
+    return bool(call.words) and any(shorter_of(call))
+
+
+def _for_one(one: Mention, call: Call, rule: Rule) -> Demand | None:
+    """Return what a rule demands that names one call, by what its sentence says of it."""
+    sentence = next((text for text in _SENTENCES.split(rule.plain) if f"mention{one.at}" in text), "")
+    before = sentence.partition(f"mention{one.at}")[0].casefold().split()
+    is_chosen = one.role == "chosen" or _LINK.search(sentence) is not None
+    is_linked = (
+        {word.strip("'\",:") for word in before[-_NEAR:]} & (USES | _WITH)
+        or _LINK.search(sentence)
+        or (is_chosen and (not before or before[-1].endswith((",", ":")) or call.options or call.setting))
+    )
+    if not is_linked or not call.words or len(sentence.split()) > MOST_WORDS:
         return None
-    return Demand("purpose", (call,), purpose=commands[0].purpose)
-
-
-def _gate(words: set[str], spans: Sequence[str]) -> Demand | None:
-    calls = tuple(call for call in _calls(spans) if call.words[:2] not in {("git", "commit"), ("git", "push")})
-    until = "push" if any(word.startswith("push") for word in words) else "commit"
-    return Demand("gate", calls, until=until) if calls else None
-
-
-def _after(spans: Sequence[str], mentions: Sequence[_Mention]) -> Demand | None:
-    """Return that a change of a file asks for a command, where the words name one of each and refuse nothing."""
-    paths = tuple(span.strip("/") for span in spans if is_path(span))
-    calls = _calls(spans)
-    if not paths or not calls or any(m.is_refused for m in mentions):
-        return None
-    return Demand("after", calls, paths=paths)
-
-
-def spans_of(text: str) -> tuple[str, list[str]]:
-    """Return a text with a name in place of each thing between backticks, and these."""
-    spans = [span.strip() for span in _SPAN.findall(text)]
-    numbers = iter(range(len(spans)))
-    return _SPAN.sub(lambda _: f" mention{next(numbers)} ", text).replace("  ", " "), spans
-
-
-def _mentions(plain: str, spans: Sequence[str]) -> Iterator[_Mention]:
-    """Yield what a text names between backticks, clause by clause, each with what the clause says of it."""
-    for clause in _CLAUSE_ENDS.split(plain):
-        tokens = words_of(clause).tokens
-        named = [(at, int(found[1])) for at, token in enumerate(tokens) if (found := _PLACE.fullmatch(token))]
-        pair = _option_and_call([spans[number] for _, number in named]) if NO in tokens else ""
-        if pair:
-            yield _Mention(pair, is_refused=True, is_chosen=False)
-            continue
-        refused = _refused(tokens, [at for at, _ in named])
-        uses = bool(_USES & {word.casefold() for word in clause.split()}) or len(named) == len(tokens)
-        for at, number in named:
-            yield _Mention(spans[number], at in refused, uses and at not in refused and tokens.count(NO) <= 1)
-
-
-def _option_and_call(spans: Sequence[str]) -> str:
-    """Return the call with an option that a clause names apart (no `-f` with `git push`), "" where there is none."""
-    options = [span for span in spans if span.startswith("-")]
-    calls = [span for span in spans if not span.startswith("-")]
-    is_pair = (len(options), len(calls)) == (1, 1) and not is_path(calls[0]) and " -" not in calls[0]
-    return f"{calls[0]} {options[0]}" if is_pair else ""
-
-
-def _refused(tokens: Sequence[str], named: Sequence[int]) -> set[int]:
-    """Return which of the places of a clause it says no to: what follows the no, or, behind all of them, the last."""
-    places = [at for at, token in enumerate(tokens) if token == NO]
-    if len(places) != 1 or not named:
-        return set()
-    behind = [at for at in named if at > places[0]]
-    if not behind:
-        return {named[-1]}
-    found = {behind[0]}
-    for one, other in pairwise(behind):
-        if all(token in _JOINS for token in tokens[one + 1 : other]) and one in found:
-            found.add(other)
-    return found
-
-
-def is_path(text: str) -> bool:
-    """Say whether what stands between backticks names a file or a folder."""
-    if any(letter.isspace() for letter in text) or text.startswith(("-", "./")):
-        return False
-    return "/" in text or bool(_FILE.fullmatch(text))
-
-
-def _plain(program: str) -> str:
-    return program.removeprefix("./").removesuffix(".exe")
+    shorter = tuple(shorter_of(call))
+    purpose = next((of for pattern, of in PURPOSES if pattern.search(sentence)), "")
+    is_its_own = purpose in {command.purpose for command in commands_of(" ".join(call.words))}
+    if purpose and not is_its_own and len(call.words) == 1 and takes_words(call.words[0]) and not call.options:
+        return None  # which of its commands is meant, nobody knows
+    if purpose and not _SPECIAL.search(rule.plain):
+        return Demand("purpose", (call,), shorter, purpose=purpose)
+    name = " ".join(call.words)
+    rivals = () if shorter else rivals_of(family_of(name), name)
+    return (
+        Demand("choice", (call,), (*shorter, *(Call(tuple(rival.split())) for rival in rivals))) if is_chosen else None
+    )

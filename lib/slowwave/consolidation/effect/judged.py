@@ -10,14 +10,20 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
-from slowwave.consolidation.effect.demands import Call, Demand
+from slowwave.consolidation.effect.calls import Call, Demand
 from slowwave.consolidation.likeness import words_of
 from slowwave.extraction.practice import is_general
 from slowwave.reading.items import Edited, Item, Ran, Reading, Said
 from slowwave.shell.commands import Proven, commands_of
+from slowwave.shell.mentioned import names_file
 from slowwave.shell.purposes import is_ask
 from slowwave.shell.tree import Word
 
+# of a command, for who it is known by
+_MOST_WORDS = 4
+_WAIVES = re.compile(
+    r"\b(?:skip|without|no need|don'?t (?:bother|need)|leave out|ohne|sans|sin|senza|sem|lass)\b", re.IGNORECASE
+)
 _SENTENCE = re.compile(r"[.!?\n]+(?:\s|$)|\n")
 
 
@@ -56,16 +62,26 @@ def verdicts(reading: Reading, demands: Mapping[str, Demand]) -> dict[str, Verdi
     found: dict[str, Verdict] = {}
     for name, demand in demands.items():
         every = list(_JUDGES[demand.kind](demand, acts, reading, others[name]))
+        if demand.kind in ("gate", "after", "purpose"):
+            every = [one for one in every if one.is_kept or not _is_waived(demand, one.item, reading)]
         breach = next((one for one in every if not one.is_kept), None)
         if every:
             found[name] = breach or every[0]
     return found
 
 
+def heard_in(reading: Reading) -> set[tuple[str, ...]]:
+    """Return what a session ran, by the first words of each command: as a program, and as what is asked of it."""
+    runs = (item.run for item in reading.items if isinstance(item, Ran))
+    words = (command.text.split()[:_MOST_WORDS] for run in runs for command in run.commands)
+    return {tuple(one[:count]) for one in words for count in range(1, len(one) + 1) if len(one[0]) > 1}
+
+
 def _acts(reading: Reading) -> Iterator[_Act]:
     for item in reading.items:
         if isinstance(item, Ran):
             for command in item.run.commands:
+                yield from (_Act(item, path=path) for path in _written(command))
                 if not _only_asks(command):
                     is_done = command.outcome == "succeeded" or (command.outcome == "unknown" and item.run.ok)
                     yield _Act(item, command, is_done=is_done)
@@ -75,6 +91,13 @@ def _acts(reading: Reading) -> Iterator[_Act]:
             # the name of the tool stands before what was refused
             for command in commands_of(item.refused.partition(" ")[2]):
                 yield _Act(item, command, is_done=False)
+
+
+def _written(command: Proven) -> Iterator[str]:
+    """Yield the files that a command changes in their place."""
+    words = [word.strip("'\"") for word in command.text.split()[1:]]
+    if command.program in ("sed", "perl", "gsed") and any(word.startswith(("-i", "-pi")) for word in words):
+        yield from (word for word in words if not word.startswith("-") and names_file(word))
 
 
 def _only_asks(command: Proven) -> bool:
@@ -89,10 +112,7 @@ def _relative(item: Edited) -> str:
 def _choice(demand: Demand, acts: Sequence[_Act], reading: Reading, _: Sequence[Call]) -> Iterator[Verdict]:
     for act in acts:
         if act.path:
-            if any(is_within(act.path, one) for one in demand.paths):
-                yield Verdict(is_kept=False, item=act.item)
-            elif any(is_within(act.path, one) for one in demand.instead):
-                yield Verdict(is_kept=True, item=act.item)
+            yield from _changed(demand, act, reading)
         elif act.command is not None:
             command = act.command
             refused = [call for call in demand.refused if call.fits(command)]
@@ -105,6 +125,14 @@ def _choice(demand: Demand, acts: Sequence[_Act], reading: Reading, _: Sequence[
                 bare = [Call(call.words) for call in demand.refused if call.words and call.options]
                 if wanted or any(call.fits(command) for call in bare):
                     yield Verdict(is_kept=True, item=act.item)
+
+
+def _changed(demand: Demand, act: _Act, reading: Reading) -> Iterator[Verdict]:
+    if any(is_within(act.path, one) for one in demand.paths):
+        if not _is_said(reading, act.item, PurePosixPath(act.path).name):
+            yield Verdict(is_kept=False, item=act.item)
+    elif any(is_within(act.path, one) for one in demand.instead):
+        yield Verdict(is_kept=True, item=act.item)
 
 
 def _other_way(demand: Demand, acts: Sequence[_Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
@@ -136,28 +164,35 @@ def _step(demand: Demand, acts: Sequence[_Act], _: Reading, __: Sequence[Call]) 
 
 
 def _purpose(demand: Demand, acts: Sequence[_Act], _: Reading, others: Sequence[Call]) -> Iterator[Verdict]:
-    own = [act for act in acts if act.command is not None and any(call.fits(act.command) for call in demand.wanted)]
+    """Yield what was run for a purpose; where one of the calls that are wanted was, others beside it break nothing."""
+    purpose = Call((), topic=demand.purpose)
+    commands = [(act, act.command) for act in acts if act.command is not None]
+    own = [act for act, command in commands if any(call.fits(command) for call in demand.wanted)]
     if own:
         yield Verdict(is_kept=True, item=own[0].item)
         return
-    for act in acts:
-        command = act.command
-        if command is None or command.purpose != demand.purpose or not is_general(command):
-            continue
+    for act, command in commands:
         # another memory may ask for what was run
-        if not any(call.fits(command) for call in others):
+        if any(call.fits(command) for call in others):
+            continue
+        is_short = any(call.fits(command, launched=False) for call in demand.refused)
+        if is_short or (purpose.fits(command) and is_general(command)):
             yield Verdict(is_kept=False, item=act.item)
 
 
 def _gate(demand: Demand, acts: Sequence[_Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
-    end = Call(("git", demand.until))
+    """Yield whether each end came behind all that is wanted; a change asks for checks again, for no other call."""
+    end = demand.until
+    assert end is not None
+    is_handed_on = end.topic or end.words[0] in ("git", "gh")
     passed: set[Call] = set()
-    is_changed = False
+    is_changed = True
     for act in acts:
         if act.command is None:
-            passed, is_changed = set[Call](), True
-        elif end.fits(act.command):
-            if act.is_done and (is_changed or passed):
+            if is_handed_on:
+                passed, is_changed = set[Call](), True
+        elif end.fits(act.command) and not any(call.fits(act.command) for call in demand.wanted):
+            if is_changed or passed:
                 yield Verdict(is_kept=passed >= set(demand.wanted), item=act.item)
                 is_changed = False
         elif act.command.outcome != "failed":
@@ -167,11 +202,14 @@ def _gate(demand: Demand, acts: Sequence[_Act], _: Reading, __: Sequence[Call]) 
 def _after(demand: Demand, acts: Sequence[_Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
     open_since: _Act | None = None
     for act in acts:
-        if act.path and any(is_within(act.path, one) for one in demand.paths):
-            open_since = act
-        elif act.command is not None and open_since and any(call.fits(act.command) for call in demand.wanted):
+        command = act.command
+        if command is None:
+            open_since = act if any(is_within(act.path, one) for one in demand.paths) else open_since
+        elif open_since and any(call.fits(command) for call in demand.wanted):
             yield Verdict(is_kept=True, item=act.item)
             open_since = None
+        elif any(call.fits(command) for call in demand.behind):
+            open_since = act
     if open_since is not None:
         yield Verdict(is_kept=False, item=open_since.item)
 
@@ -202,11 +240,32 @@ def _width(calls: Sequence[Call]) -> int:
 
 
 def _is_wished(call: Call, item: Item, reading: Reading) -> bool:
-    """Say whether a person asked for a call in so many words before it was made."""
-    wanted = re.compile(rf"(?<![\w-]){re.escape(' '.join((*call.words, *sorted(call.options))))}(?![\w-])")
+    """Say whether a person asked for a call before it was made: by its words, or the last of them and its options."""
+    *_, last = call.words or ("",)
+    names = [option.lstrip("-") for option in call.options]
+    whole = " ".join((*call.words, *sorted(call.options)))
+    return _is_said(reading, item, whole) or (len(call.words) > 1 and _is_said(reading, item, last, *names))
+
+
+def _is_said(reading: Reading, item: Item, *names: str) -> bool:
+    """Say whether a person named all of these in one sentence before something was done, without any no."""
+    wanted = [re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE) for name in names if name]
     return any(
-        wanted.search(sentence) and not words_of(sentence).negations
+        all(one.search(sentence) for one in wanted) and not words_of(sentence).negations
         for said in reading.said("person")
         if said.order < item.order and said.channel != "refusal"
         for sentence in _SENTENCE.split(said.own)
+    )
+
+
+def _is_waived(demand: Demand, item: Item, reading: Reading) -> bool:
+    """Say whether a person said before that what is wanted may be left out this time."""
+    names = {word for call in demand.wanted for word in (*call.words, call.topic) if len(word) > 2}  # noqa: PLR2004
+    names |= {demand.purpose, "tests", "checks"} - {""}
+    return any(
+        not names.isdisjoint(re.findall(r"[\w./:-]+", sentence.lower()))
+        for said in reading.said("person")
+        if said.order < item.order
+        for sentence in _SENTENCE.split(said.own)
+        if _WAIVES.search(sentence)
     )

@@ -8,7 +8,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
-from slowwave.consolidation.effect.demands import Call, Demand, demand_of, is_path, spans_of
+from slowwave.consolidation.effect.calls import Call, Demand
+from slowwave.consolidation.effect.demands import demand_of
+from slowwave.consolidation.effect.mentions import spans_of
 from slowwave.memory.book import Memory, read_book, standing_of
 from slowwave.memory.delivery.hooks import (
     MOST_POINTS,
@@ -22,6 +24,7 @@ from slowwave.memory.delivery.hooks import (
 from slowwave.memory.delivery.register import read_register
 from slowwave.memory.delivery.targets import unfit
 from slowwave.settings import Settings
+from slowwave.shell.mentioned import is_path
 from slowwave.shell.purposes import is_ask
 from slowwave.shell.tree import Word
 from slowwave.stores.model import Project
@@ -67,7 +70,10 @@ def _complained(call: Call, cause: str) -> Call:
 
 
 def _form(call: Call) -> CallForm:
-    return CallForm(call.words, tuple(sorted(call.options)), tuple(sorted(call.setting)))
+    """Return how the table has a call: the value of an option is a word like others there."""
+    options = [option.split() for option in sorted(call.options)]
+    values = (value for _, *rest in options for value in rest)
+    return CallForm((*call.words, *values), tuple(name for name, *_ in options), tuple(sorted(call.setting)))
 
 
 def _paths(memory: Memory, demand: Demand | None) -> Iterator[tuple[str, ...]]:

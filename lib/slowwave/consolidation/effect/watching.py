@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from slowwave.consolidation.effect.demands import Demand, demand_of
-from slowwave.consolidation.effect.judged import verdicts
+from slowwave.consolidation.effect.calls import Demand
+from slowwave.consolidation.effect.demands import demand_of
+from slowwave.consolidation.effect.judged import heard_in, verdicts
 from slowwave.errors import SlowwaveError
 from slowwave.formats.registry import by_name
 from slowwave.memory.book import Book, Memory, replay
@@ -20,6 +21,7 @@ from slowwave.memory.folder import INDEX
 from slowwave.memory.ledger import Event, read_ledger
 from slowwave.memory.model import iso, name_to_json
 from slowwave.reading.session import read
+from slowwave.shell.mentioned import Heard
 from slowwave.stores.model import Project, StoredSession, latest_version, version_order
 
 # began by nobody who types in it
@@ -74,9 +76,10 @@ class Watch:
         told = self.told(session, iso(began))
         if not told:
             return None
-        demands = demands_of(told)
-        given = verdicts(read(transcript.messages, str), demands) if demands else {}
-        quiet = demands.keys() - given.keys()
+        reading = read(transcript.messages, str)
+        demands = demands_of(told, heard_in(reading))
+        given = verdicts(reading, demands)
+        quiet = {name for name in demands.keys() - given.keys() if demands[name].shows}
         return Watched(
             dialect=session.dialect,
             session=name_to_json(session.id),
@@ -85,7 +88,7 @@ class Watch:
             broken=tuple(Breach(name, one.item.record) for name, one in sorted(given.items()) if not one.is_kept),
             idle=tuple(sorted(name for name in quiet if demands[name].can_be_followed)),
             silent=tuple(sorted(name for name in quiet if not demands[name].can_be_followed)),
-            told=tuple(sorted({m.id for m in told} - demands.keys())),
+            told=tuple(sorted({m.id for m in told} - given.keys() - quiet)),
         )
 
     def told(self, session: StoredSession, began: str) -> list[Memory]:
@@ -123,6 +126,11 @@ class Watch:
         return self._books[number]
 
 
-def demands_of(memories: Iterable[Memory]) -> dict[str, Demand]:
-    """Return what memories demand, by their ids; nothing of those whose keeping shows nowhere."""
-    return {memory.id: demand for memory in memories if (demand := demand_of(memory))}
+def demands_of(memories: Iterable[Memory], heard: Heard = ()) -> dict[str, Demand]:
+    """Return what memories demand, by their ids; nothing of those whose keeping shows nowhere.
+
+    Args:
+        memories: the memories.
+        heard: what a session ran, by which more programs are known by name.
+    """
+    return {memory.id: demand for memory in memories if (demand := demand_of(memory, heard))}

@@ -38,7 +38,7 @@ FAILURES = "model-failures.jsonl"
 # sessions are decoded ahead of the answers only so far
 _AHEAD = 4
 # why a note goes that the model was not shown
-LEFT = "the model read the same words and took up nothing of them"
+LEFT = "the model read the same words and took nothing from them"
 
 
 @dataclass(frozen=True, slots=True)

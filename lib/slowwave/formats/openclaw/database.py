@@ -112,7 +112,7 @@ class OpenedSession:
 
     def _entry(self, seq: int, raw: bytes) -> Entry:
         if not raw.lstrip().startswith(b"{"):
-            raise ValueError("is no JSON object")
+            raise ValueError("is not a JSON object")
         span = RowSpan(0, seq + 1, seq, raw, f"transcript_events/{self.id}/{seq}")
         return entry_of(DECODER.decode(clean(raw)), span)
 

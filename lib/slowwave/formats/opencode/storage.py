@@ -400,14 +400,14 @@ class RowRecords:
         self.rank = 0
 
     def take(self, table: str, identity: bytes | str, data: bytes | str) -> Record | None:
-        """Return the record of a row, None when it is no JSON object, which is reported."""
+        """Return the record of a row, None when it is not a JSON object, which is reported."""
         raw = data if isinstance(data, bytes) else str(data).encode()
         name = f"{table}/{text_or_str(identity)}"
         span = RowSpan(0, self.rank + 1, self.rank, raw, name)
         self.rank += 1
         record = record_of(span, {"id": text_or_str(identity)})
         if len(record.fields) == 1 and raw.strip() != b"{}":
-            detail = f"row {name} is no JSON object"
+            detail = f"row {name} is not a JSON object"
             self.problems.append(Problem("garbage", self.path, span.number, span.offset, len(raw), detail))
             return None
         return record

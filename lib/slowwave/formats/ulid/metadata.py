@@ -86,7 +86,7 @@ def read_metadata(path: Path) -> dict[str, object]:
     """Return what the file holds, nothing when there is no such file.
 
     Raises:
-        CorruptStateError: the file cannot be read, or is no JSON object.
+        CorruptStateError: the file cannot be read, or is not a JSON object.
     """
     try:
         value: object = json.loads(path.read_bytes())
@@ -99,7 +99,7 @@ def read_metadata(path: Path) -> dict[str, object]:
             path, f"is not JSON ({error})", "it is rebuilt from the log at the next write"
         ) from error
     if not isinstance(value, dict):
-        raise CorruptStateError(path, "is no JSON object", "it is rebuilt from the log at the next write")
+        raise CorruptStateError(path, "is not a JSON object", "it is rebuilt from the log at the next write")
     return cast("dict[str, object]", value)
 
 

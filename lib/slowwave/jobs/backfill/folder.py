@@ -282,7 +282,7 @@ class Folder:
             return msgspec.json.decode(file_bytes(path), type=Result)
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
             remedy = "delete it and resume the backfill: it is read again"
-            raise CorruptStateError(path, f"is no result of a piece ({error})", remedy) from error
+            raise CorruptStateError(path, f"is not the result of a piece ({error})", remedy) from error
 
     def answers(self, piece: int) -> Path:
         """Return where the answers of a model about a piece are kept until the piece is written."""
@@ -343,7 +343,9 @@ class Folder:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError as error:
-                raise LockHeldError(f"backfill {self.path.name}: another process is at it; pause it first") from error
+                raise LockHeldError(
+                    f"backfill {self.path.name}: another process is working on it; pause it first"
+                ) from error
             yield
         finally:
             os.close(fd)
@@ -376,7 +378,7 @@ def _parsed(path: Path, kind: type[T]) -> T:
             raise CorruptStateError(path, f"was written by a newer slowwave (form {form})", "use that one")
         return unpacked(tree, kind)
     except (OSError, ValueError, AttributeError) as error:
-        raise CorruptStateError(path, f"is no part of a backfill ({error})", "start a new backfill") from error
+        raise CorruptStateError(path, f"is not part of a backfill ({error})", "start a new backfill") from error
 
 
 # How fast earlier backfills were, and what their questions to a model came to: what a preview goes by.
@@ -455,7 +457,7 @@ def past_runs(environ: Mapping[str, str]) -> list[Past]:
         return []
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         remedy = "delete it: it only helps previews"
-        raise CorruptStateError(path, f"is no list of past runs ({error})", remedy) from error
+        raise CorruptStateError(path, f"is not a list of past runs ({error})", remedy) from error
 
 
 def _path(environ: Mapping[str, str]) -> Path:

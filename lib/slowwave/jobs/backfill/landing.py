@@ -416,7 +416,7 @@ def read_record(folder: Path) -> Record:
     try:
         return msgspec.json.decode(file_bytes(path), type=Record)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptStateError(path, f"is no record of a landing ({error})", "undo it by hand") from error
+        raise CorruptStateError(path, f"is not a record of a landing ({error})", "undo it by hand") from error
 
 
 def close_record(folder: Path, record: Record, state: str) -> None:

@@ -164,9 +164,9 @@ def end(folder: Path, environ: Mapping[str, str], report: Report) -> Report:
     if left := left_of(run, plan):
         how = "paused" if run.is_paused else "not done"
         report.count("left", left)
-        report.warnings.append(f"{how}: {left:,} sessions are left; go on with --resume {plan.run_id}")
+        report.warnings.append(f"{how}: {left:,} sessions are left; continue with --resume {plan.run_id}")
     elif waiting := not_landed(run, plan):
-        report.warnings.append(f"not done: {waiting:,} landings are left; go on with --resume {plan.run_id}")
+        report.warnings.append(f"not done: {waiting:,} landings are left; continue with --resume {plan.run_id}")
     else:
         _close(run, plan, environ, report)
     if report.failures and not run.is_paused and run.standing != "done":

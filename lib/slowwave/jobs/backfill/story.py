@@ -62,7 +62,7 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     began, runner = began_of(run), _runner(given, run.settings)
     folder = Folder(backfills_folder(environ) / run.id)
     if (folder.path / "plan.json").exists():
-        raise UsageError(f"there is a backfill {run.id} already; go on with it by --resume {run.id}")
+        raise UsageError(f"there is a backfill {run.id} already; continue it with --resume {run.id}")
     plan, shards = _planned(run, given, began)
     report = first_words(plan)
     if is_batched(run.settings):
@@ -102,7 +102,7 @@ def _taken_up(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     if folder.standing == "rolled-back":
         raise UsageError(f"backfill {plan.run_id} was taken back; start a new one")
     if folder.standing == "rolling-back":
-        raise UsageError(f"backfill {plan.run_id} is being taken back; go on with --rollback {plan.run_id}")
+        raise UsageError(f"backfill {plan.run_id} is being taken back; continue with --rollback {plan.run_id}")
     if folder.standing == "done":
         report.warnings.append(f"backfill {plan.run_id} is done; a new one reads what has changed since")
         return Begun(folder.path, 0, report, runner, began)
@@ -157,7 +157,7 @@ def pause(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
         report.warnings.append(f"backfill {given.backfill} is {folder.standing} already")
         return report
     folder.pause()
-    report.items.append(Item(given.backfill, "pause", f"it stops soon; go on with --resume {given.backfill}"))
+    report.items.append(Item(given.backfill, "pause", f"it stops soon; continue with --resume {given.backfill}"))
     return report
 
 

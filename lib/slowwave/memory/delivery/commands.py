@@ -1,8 +1,9 @@
 """The pages of slowwave's own commands in the home of each client that has commands: written, renewed, taken out.
 
 Found out with the real clients: Claude Code 1.0 to 2.1 loads ``commands/NAME.md``, pi ``prompts/NAME.md``, opencode
-``command/NAME.md``, and Codex, which has no such pages any more, ``skills/NAME/SKILL.md``. What the commands mean is
-told by :mod:`slowwave.reading.commands`: their pages write nothing.
+``command/NAME.md``, and Codex, which has no such pages any more, ``skills/NAME/SKILL.md``. Clawdbot makes a command of
+each skill, with ``_`` for ``-``, and shows it wherever it has commands: in its channels and its own screens, not in
+``agent --local``. What the commands mean is told by :mod:`slowwave.reading.commands`: their pages write nothing.
 """
 
 import hashlib
@@ -17,11 +18,11 @@ from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.places import home_folder
 from slowwave.reading.commands import BODIES, FORGET, NAMES, PREFIX, REMEMBER, WHY, page_of
 from slowwave.report import Item
-from slowwave.stores.kinds import ClaudeHome, CodexHome, Pi
+from slowwave.stores.kinds import ClaudeHome, CodexHome, OpenclawHome, Pi
 
 REFUSED = "refused"
 # who has commands, or skills that a person can call by name
-CLIENTS = ("claude", "codex", "opencode", "pi")
+CLIENTS = ("claude", "codex", "openclaw", "opencode", "pi")
 _ABOUT = {
     REMEMBER: ("Let later sessions know something", "[what to remember]"),
     FORGET: ("Let later sessions hold something no longer", "[what to forget]"),
@@ -173,15 +174,19 @@ def _place(client: str, name: str, environ: Mapping[str, str]) -> Path:
         "claude": (ClaudeHome(), "commands", f"{own}.md"),
         "codex": (CodexHome(), "skills", f"{own}/SKILL.md"),
         "pi": (Pi(), "prompts", f"{own}.md"),
+        "openclaw": (OpenclawHome(), "skills", f"{own}/SKILL.md"),
     }[client]
-    return kind.usual(environ)[0] / folder / file
+    homes = kind.usual(environ)
+    # the one that is there, of a client that was called otherwise before
+    return next((home for home in homes if home.is_dir()), homes[0]) / folder / file
 
 
 def _page(client: str, name: str) -> bytes:
     about, hint = _ABOUT[name]
     lines = ["---", f"description: {about} (slowwave)"]
-    if client == "codex":
-        meant = f"The words are those behind `${PREFIX}{name}` in the person's message."
+    if client in ("codex", "openclaw"):
+        behind = f"`${PREFIX}{name}`" if client == "codex" else "`User input:`"
+        meant = f"The words are those behind {behind} in the person's message."
         lines += [f"name: {PREFIX}{name}", "---", "", f"{meant} {BODIES[name]}"]
         return ("\n".join(lines) + "\n").encode()
     # the first keeps the model from calling it; who does not know it leaves it out

@@ -453,9 +453,7 @@ def _decoded(data: bytes, path: Path) -> str:
         whole = data.decode("utf-8")
         is_object = isinstance(json.loads(whole), dict)
     except ValueError as error:
-        raise UnreadableError(
-            path, f"is not JSON ({error})", "mend it first; slowwave changes nothing in it"
-        ) from error
+        raise UnreadableError(path, f"is not JSON ({error})", "fix it first; slowwave changes nothing in it") from error
     if not is_object:
         raise RefusedError(f"{path}: is not what a client writes there; put the hook in by hand")
     return whole

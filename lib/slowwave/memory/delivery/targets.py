@@ -157,7 +157,7 @@ def strays(path: Path, root: Path) -> str:
     if not path.is_relative_to(root):
         return "out of the project"
     is_page = path.suffix == ".md" and ".git" not in path.relative_to(root).parts
-    return "" if is_page else "to what is no page for agents"
+    return "" if is_page else "to what is not a page for agents"
 
 
 def unseen(targets: Iterable[Target], folder: Path, root: Path) -> list[Target]:

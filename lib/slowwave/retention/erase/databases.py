@@ -53,7 +53,7 @@ def found_in_database(path: Path, what: What) -> Found:
         with opened_read_only(path) as database:
             _walk(database, what, found, apply=False)
     except (sqlite3.Error, OSError) as error:
-        raise RefusedError(f"cannot be looked into: {error}") from error
+        raise RefusedError(f"cannot be searched: {error}") from error
     return found
 
 

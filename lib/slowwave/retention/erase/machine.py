@@ -182,7 +182,7 @@ def _sessions(eraser: Eraser) -> None:
     places += [("archive", name) for name in in_archive(eraser.across.sessions, environ)]
     for place, name in places:
         eraser.report.count("sessions_found" if eraser.dry_run else "sessions_erased")
-        reason = f"; it goes along, since it {why}" if (why := eraser.across.put_by.get(name)) else ""
+        reason = f"; it goes too, because it {why}" if (why := eraser.across.put_by.get(name)) else ""
         eraser.report.items.append(
             Item(name, "goes" if eraser.dry_run else "erased", f"its copy in the {place}{reason}")
         )

@@ -203,7 +203,7 @@ _ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 _BZIP2, _XZ, _ZIP = b"BZh", b"\xfd7zXZ\0", b"PK\x03\x04"
 # an archive in an archive, and what is in that
 DEPTH = 3
-_DAMAGED = "what is packed in it is damaged, so nobody can look into it"
+_DAMAGED = "what is packed in it is damaged, so it cannot be searched"
 
 
 def is_packed(path: Path) -> bool:
@@ -291,7 +291,7 @@ def _entries(data: bytes) -> Iterator[bytes]:
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 MOST_BYTES = 1 << 30
-TOO_LARGE = "it unpacks to more than a gigabyte, which is not looked into"
+TOO_LARGE = "it unpacks to more than a gigabyte, which is not searched"
 
 
 def unpacked(data: bytes) -> bytes:
@@ -309,10 +309,10 @@ def unpacked(data: bytes) -> bytes:
             try:
                 plain += frame.decompress(step)
             except zstandard.ZstdError as error:
-                raise RefusedError(f"what is packed in it is damaged, so nobody can look into it: {error}") from error
+                raise RefusedError(f"what is packed in it is damaged, so it cannot be searched: {error}") from error
             if len(plain) > MOST_BYTES:
                 raise RefusedError(TOO_LARGE)
             rest = rest[len(step) - len(frame.unused_data) :]
         if not frame.eof:
-            raise RefusedError("what is packed in it is cut short, so nobody can look into its end")
+            raise RefusedError("what is packed in it is cut short, so its end cannot be searched")
     return bytes(plain)

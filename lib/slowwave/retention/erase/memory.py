@@ -119,7 +119,7 @@ def plan_own(
     changed: dict[Path, OwnFile] = {}
     for path in _files(folder, but):
         if path.stat().st_size > _MOST_BYTES:
-            changed[path] = OwnFile(path, b"", b"", refused=("is larger than 256 MB, and was not looked into",))
+            changed[path] = OwnFile(path, b"", b"", refused=("is larger than 256 MB, and was not searched",))
             continue
         old = file_bytes(path)
         left = without(gone, folder, path, old) if gone is not None else old

@@ -33,13 +33,13 @@ from slowwave.stores.trash import trash_folder
 # what an erasure does with each setting that names a place; a test holds that none is missing
 SETTINGS = {
     "store.roots": "searched as the homes of clients are",
-    "store.moved": "names folders alone; looked into with the other settings",
+    "store.moved": "names only folders; searched with the other settings",
     "memory.folder": "found with its project",
     "memory.elsewhere": "found by its template",
     "memory.global_folder": "found by its template",
     "memory.global_import": "gets one line, the path of the global memory",
     "memory.shared": "files of shared memories that hold it are removed; git's history keeps what was committed",
-    "secrets.key_file": "holds a random key alone",
+    "secrets.key_file": "holds only a random key",
     "telemetry.log_file": "overwritten as a file in the home of a client is",
 }
 _SENT = "batches/sent"
@@ -264,7 +264,7 @@ class Sort(Enum):
     UNKNOWN = "not known: look at it yourself"
     DATABASE = "a database"
     GIT = "a git store"
-    LINK = "a link to what is no client's, so nobody followed it"
+    LINK = "a link to something that is not a client's, so it was not followed"
 
 
 def homes(roots: Collection[Path], environ: Mapping[str, str]) -> list[Path]:
@@ -355,7 +355,7 @@ _BY_OFFSET, _BY_NAME = 6, 7
 _MOST_BYTES = 1 << 28
 _KEPT = 64
 _STEP = 16 << 10
-_WRONG = "is a git store that nobody can look into"
+_WRONG = "is a git store that cannot be searched"
 
 
 def is_git_store(folders: list[str], names: list[str]) -> bool:
@@ -385,7 +385,7 @@ class _Pack:
         self._objects = objects
         self._data = path.read_bytes()
         if self._data[:4] != _SIGNATURE or unpack_from(">I", self._data, 4)[0] not in _VERSIONS:
-            raise RefusedError(f"{_WRONG}: {path.name} is no pack of git that is known")
+            raise RefusedError(f"{_WRONG}: {path.name} is not a known kind of git pack")
         self._number: int = unpack_from(">I", self._data, 8)[0]
         self._offsets = _offsets(path.with_suffix(".idx"))
         self._content = lru_cache(maxsize=_KEPT)(self._content_at)
@@ -444,7 +444,7 @@ class _Pack:
     def _loose(self, name: bytes) -> bytes:
         path = self._objects / name.hex()[:2] / name.hex()[2:]
         if not path.is_file():
-            raise RefusedError(f"{_WRONG}: an object rests on one that is not there")
+            raise RefusedError(f"{_WRONG}: an object depends on one that is missing")
         return _inflated(path.read_bytes(), 0)[0].partition(b"\0")[2]
 
 

@@ -113,7 +113,7 @@ def _leave(project: str, session: StoredSession, reason: str, eraser: Eraser) ->
     """Note a session that stays, unless nobody asked for anything in it."""
     if eraser.what.is_sought or session.id in eraser.across.sessions:
         along = eraser.across.along.get(session.id)
-        eraser.refuse(project, session.id, f"{reason}; it would go along, since it {along.reason}" if along else reason)
+        eraser.refuse(project, session.id, f"{reason}; it would go too, because it {along.reason}" if along else reason)
     eraser.across.sessions.discard(session.id)
 
 
@@ -140,7 +140,7 @@ def _whole(project: str, session: StoredSession, eraser: Eraser) -> None:
     eraser.report.count("sessions_found" if eraser.dry_run else "sessions_erased")
     reason = f"the whole session: {len(files)} files and folders"
     if session.id in across.along:
-        reason = f"{reason}; it goes along, since it {across.along[session.id].reason}"
+        reason = f"{reason}; it goes too, because it {across.along[session.id].reason}"
     eraser.report.items.append(Item(session.id, "goes" if eraser.dry_run else "erased", reason, project))
 
 

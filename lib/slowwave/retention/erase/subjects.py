@@ -85,9 +85,9 @@ class Pattern:
         try:
             self._expression = re.compile(text)
         except re.error as error:
-            raise UsageError(f"--pattern: is no regular expression: {error}") from error
+            raise UsageError(f"--pattern: is not a regular expression: {error}") from error
         if self._expression.match(""):
-            raise UsageError("--pattern: fits an empty text, so it would fit everywhere")
+            raise UsageError("--pattern: matches an empty text, so it would match everywhere")
         self.text = text
         self._is_endless = False
 
@@ -105,9 +105,7 @@ class Pattern:
                 self._is_endless = True
             else:
                 return ((start, stop) for start, stop in spans if start < stop)
-        raise UsageError(
-            f"--pattern: takes more than {MOST_S:g} s for one record; write it without a repetition in a repetition"
-        )
+        raise UsageError(f"--pattern: takes more than {MOST_S:g} s for one record; write it without nested repetitions")
 
 
 class Subjects:
@@ -195,7 +193,7 @@ class Subjects:
 
 def _needle(kind: str, phrase: str) -> Needle:
     if len("".join(phrase.split())) < _FEWEST:
-        raise UsageError(f"--{kind}: write at least {_FEWEST} characters; fewer stand in every other word")
+        raise UsageError(f"--{kind}: write at least {_FEWEST} characters; fewer occur in every other word")
     try:
         return Needle(phrase)
     except ValueError as error:

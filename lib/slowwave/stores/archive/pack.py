@@ -354,7 +354,7 @@ def table_bytes(path: Path, fd: int) -> bytes:
     size = os.fstat(fd).st_size
     tail = os.pread(fd, TRAILER.size, max(size - TRAILER.size, 0))
     if len(tail) != TRAILER.size or os.pread(fd, len(MAGIC), 0) != MAGIC:
-        raise CorruptStateError(path, "is no pack", REMEDY)
+        raise CorruptStateError(path, "is not a pack", REMEDY)
     offset, length, expected, magic = TRAILER.unpack(tail)
     packed = os.pread(fd, length, offset) if magic == MAGIC and offset + length < size else b""
     found = digest()

@@ -139,7 +139,7 @@ def _lay_out(shelf: Shelf, sessions: Iterable[Shelved], base: Path) -> None:
 
 def _put(pack: Pack, file: PackedFile, base: Path) -> None:
     if not file.path.startswith("/") or ".." in file.path.split("/"):
-        raise CorruptStateError(pack.path, f"{file.path!r} is no place of a file", "put the pack back from a copy")
+        raise CorruptStateError(pack.path, f"{file.path!r} is not a file's place", "put the pack back from a copy")
     path = Path(f"{base}{file.path}")
     folder = path if file.kind == "folder" else path.parent
     private_folder(folder)

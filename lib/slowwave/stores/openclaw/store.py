@@ -391,7 +391,7 @@ _SPACE_RUN = re.compile(rb"[ \t\r\n]*")
 
 
 def values_of(raw: bytes | msgspec.Raw) -> Fields | None:
-    """Return the values of an object by their keys, each as it stands; None when it is no JSON object."""
+    """Return the values of an object by their keys, each as it stands; None when it is not a JSON object."""
     try:
         return msgspec.json.decode(raw, type=Fields)
     except REFUSALS:

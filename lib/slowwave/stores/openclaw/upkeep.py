@@ -255,7 +255,7 @@ def upkeep_rules(session: Mapping[str, object]) -> UpkeepRules:
     given = cast("Mapping[str, object]", found) if isinstance(found, Mapping) else dict[str, object]()
     problems: list[str] = []
     if found is not None and not isinstance(found, Mapping):
-        problems.append(f"session.maintenance: {found!r} is no object; nothing goes")
+        problems.append(f"session.maintenance: {found!r} is not an object; nothing is removed")
         return UpkeepRules(enforces=False, problems=tuple(problems))
 
     def value(name: str, read: Callable[[object], float], default: object = None) -> float | None:

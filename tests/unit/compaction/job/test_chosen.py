@@ -170,7 +170,7 @@ def test_a_session_whose_client_compacts_nothing_is_left_alone_until_that_change
     before = talk.path.read_bytes()
     report = compacted(talk, job(tmp_path))
     assert [item.action for item in report.items] == ["skip"]
-    assert f"told in {path} to compact nothing" in report.items[0].reason
+    assert f"told in {path} not to compact" in report.items[0].reason
     assert talk.path.read_bytes() == before
     # a person who asks for it is asked no questions
     assert compacted(talk, job(tmp_path, dry_run=True, force=True)).counts["planned"] == 1

@@ -117,7 +117,7 @@ def test_a_client_that_is_told_to_compact_nothing_is_heeded():
     one = reading("pi", 190_000, counted=True)._replace(chosen=Chosen(off_in="settings.json"))
     found = due(one, CompactionSettings(), soft=SOFT)
     assert (found.is_due, found.is_near, found.is_off) == (False, False, True)
-    assert "told in settings.json to compact nothing" in found.reason
+    assert "told in settings.json not to compact" in found.reason
     small = reading("pi", 10)._replace(chosen=Chosen(off_in="settings.json"))
     assert not due(small, CompactionSettings(), soft=SOFT).is_off
 

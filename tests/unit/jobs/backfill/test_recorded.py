@@ -113,7 +113,7 @@ def test_what_could_not_land_keeps_a_run_from_its_end_whatever_its_project_is_ca
 
     with monkeypatch.context() as patch:
         patch.setattr(landing, "land", full)
-        assert "1 landings are left; go on with --resume b1" in world.backfill().warnings[-1]
+        assert "1 landings are left; continue with --resume b1" in world.backfill().warnings[-1]
     (one,), _ = unfinished(world.environ)
     assert one.how == "failed"
     assert resume(world).counts["candidates"] > 0
@@ -136,7 +136,7 @@ def test_a_damaged_list_of_past_runs_costs_a_run_nothing_but_a_warning(tmp_path:
     (backfills_folder(world.environ)).mkdir(parents=True)
     (backfills_folder(world.environ) / "past.json").write_bytes(b"x")
     report = world.backfill()
-    assert "past.json: is no list of past runs" in report.warnings[-1]
+    assert "past.json: is not a list of past runs" in report.warnings[-1]
     assert (report.counts["extracted"], unfinished(world.environ)) == (12, ([], []))
 
 
