@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from slowwave.consolidation.effect.watching import Watch
+from slowwave.consolidation.effect.verdicts import Watch
 from slowwave.extraction.keys import key_of
 from slowwave.memory.book import replay
 from slowwave.memory.delivery.register import Placed, Register, told_as

@@ -19,7 +19,7 @@ from typing import Any
 
 import orjson
 
-from slowwave.consolidation.effect.points import points_of
+from slowwave.consolidation.effect.demands import points_of
 from slowwave.memory.book import replay
 from slowwave.memory.delivery.hook import answer
 from slowwave.memory.delivery.hooks import command, hooks_folder, write_program, write_table

@@ -47,7 +47,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
 def _run(
     args: argparse.Namespace, *, on: bool, tracked: bool = False, visible: bool = False, hooks: bool = False
 ) -> int:
-    from slowwave.consolidation.effect.points import write_points  # noqa: PLC0415 - --help stays fast
+    from slowwave.consolidation.effect.demands import write_points  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.choice import chosen_by  # noqa: PLC0415 - as above
     from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - as above
     from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above

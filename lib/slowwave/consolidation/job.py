@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from slowwave.clock import Clock
-from slowwave.consolidation.effect.told import changes, items_of
-from slowwave.consolidation.effect.watching import Watch
+from slowwave.consolidation.effect.verdicts import Watch, changes, items_of
 from slowwave.consolidation.gates import (
     Changed,
     backlog_of,

@@ -7,7 +7,7 @@ from pathlib import Path
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import compact_sessions
 from slowwave.compaction.job.summary import Summarise, by_ledger
-from slowwave.consolidation.effect.points import write_points
+from slowwave.consolidation.effect.demands import write_points
 from slowwave.consolidation.job import consolidate_project
 from slowwave.consolidation.team import propose, share, team_of
 from slowwave.errors import SlowwaveError, UnknownDialectError, UnreadableError, told

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.clock import FixedClock
-from slowwave.consolidation.effect.points import write_points
+from slowwave.consolidation.effect.demands import write_points
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import read_book

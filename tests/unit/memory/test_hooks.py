@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave import files
-from slowwave.consolidation.effect.points import points_of, write_points
+from slowwave.consolidation.effect.demands import points_of, write_points
 from slowwave.memory.delivery import hook
 from slowwave.memory.delivery.files import refresh
 from slowwave.memory.delivery.hooks import CallForm, Point, command, hooks_folder, said_of, table_path, write_table

@@ -7,20 +7,34 @@ has a scope or another condition demands nothing that could be told here: silenc
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
+from pathlib import PurePosixPath
 
 from slowwave.consolidation.effect.calls import Call, Demand, call_of, calls_of, owners_of, shorter_of
-from slowwave.consolidation.effect.mentions import Mention, Rule, rule_of
-from slowwave.consolidation.effect.orders import MOST_WORDS, after_of, gate_of, order_of
+from slowwave.consolidation.effect.mentions import Mention, Rule, rule_of, spans_of
 from slowwave.consolidation.effect.wordings import FOLLOWS, ORDERS, PURPOSES, USES
 from slowwave.consolidation.slots import claim_of, scope_of
 from slowwave.extraction.keys import family_of, rivals_of
-from slowwave.memory.book import Memory
+from slowwave.memory.book import Memory, read_book, standing_of
+from slowwave.memory.delivery.hooks import (
+    MOST_POINTS,
+    CallForm,
+    Point,
+    drop_tables,
+    hooked_clients,
+    said_of,
+    write_table,
+)
+from slowwave.memory.delivery.register import read_register
+from slowwave.memory.delivery.targets import unfit
+from slowwave.settings import Settings
 from slowwave.shell.commands import CHECKS, commands_of
 from slowwave.shell.mentioned import Heard, is_path
-from slowwave.shell.purposes import takes_words
+from slowwave.shell.purposes import is_ask, takes_words
+from slowwave.shell.tree import Word
+from slowwave.stores.model import Project
 
 _STEP = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))? until `(?P<cure>[^`]+)` was run")
 _OTHER_WAY = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))?; `(?P<cure>[^`]+)` works")
@@ -226,3 +240,246 @@ def _for_one(one: Mention, call: Call, rule: Rule) -> Demand | None:
     return (
         Demand("choice", (call,), (*shorter, *(Call(tuple(rival.split())) for rival in rivals))) if is_chosen else None
     )
+
+
+# What comes before or after something else: checks before a commit, a call before another, what a change asks for.
+
+# a sentence of more words may have more to say than which tool is used
+MOST_WORDS = 18
+# a rule has one of these in it, and an order, where something comes before something else
+_HANDS_ON = re.compile(r"(?:git|gh) (commit|push|pr)\b(?: create)?$")
+_EVENTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), until)
+    for pattern, until in (
+        (r"commit\w*|comit\w*|commett\w*", "git commit"),
+        (r"push\w*|poussez?|pousser|subir", "git push"),
+        (r"prs?|pull[- ]requests?|merge[- ]requests?|mrs?", "gh pr create"),
+        (r"tag(?:ging|s)?", "git tag"),
+        (r"releas\w*|veröffentlich\w*", "release"),
+        (r"publish\w*|publi(?:er|car|quer)|pubblicare", "publish"),
+        (r"deploy\w*|ausliefer\w*|déploy\w*|despleg\w*", "deploy"),
+    )
+)
+_ORDERED = _set(
+    "vorher davor auparavant previamente prima failing red before bevor ehe vor avant antes prior preceded precede "
+    "precedes ahead until bis without ohne sans sin senza sem zonder unless first pre-commit pre-push jedem jeden "
+    "every each chaque cada ogni elke any voor innan före förrän"
+)
+_CHANGES = re.compile(
+    r"\b(?:chang|edit|touch|modif|updat|bump|alter|add(?:ed|ing|s)?\b|änder|geänder|bearbeit|anfass|aktualisier|"
+    r"cambi|tocc|"
+    r"toca|modifiqu|alter|mud[ao]|wijzig|aanpass|ändra)",
+    re.IGNORECASE,
+)
+_EVERY = _set("every each jede jeder jeden chaque cada ogni elke any varje")
+_FIRST = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        (
+            r"(?:n't|\bnot|breaks?|fails?|hangs?|crashes|never|cannot|\bno|nie|nicht|jamais|nunca|"
+            r"mai)\b[^.;]*? mention(?P<end>\d+)[^.;]*? "
+            r"(?:unless|until|without|before|bis|ohne|bevor|sans|sin|senza)\b[^.;]*? mention(?P<first>\d+)"
+        ),
+        (
+            r"\b(?:before|bevor|ehe|vor|avant(?: de| d')?|antes de|prima di|prior to|"
+            r"voor)(?: [\w']+){0,4}? mention(?P<end>\d+)"
+        ),
+        (
+            r"mention(?P<end>\d+) (?:needs?|requires?|wants?|expects?|braucht|benötigt|nécessite|necesita|richiede|"
+            r"precisa de|vereist)"
+            r"(?: [\w']+){0,3}? mention(?P<first>\d+)"
+        ),
+        (
+            r"mention(?P<end>\d+) [^.;]*?(?:only|erst|nur)[^.;]*?(?:after|once|when|if|nach|wenn)(?: [\w']+){0,2}? "
+            r"mention(?P<first>\d+)"
+        ),
+        (
+            r"(?:first|zuerst|erst|d'abord|primero|prima|eerst)(?: [\w']+){0,2}? mention(?P<first>\d+)[^.;]*?"
+            r"(?:then|dann|puis|ensuite|luego|poi|depois|dan)(?: [\w']+){0,2}? mention(?P<end>\d+)"
+        ),
+        (
+            r"mention(?P<end>\d+)[^.;]*? (?:needs?|requires?|braucht)\b[^.;]*? mention(?P<first>\d+) (?:first|before|"
+            r"zuerst)"
+        ),
+        (
+            r"mention(?P<end>\d+)[^.;]*? (?:breaks?|fails?|hangs?|crashes|starts?)[^.;]*? (?:unless|until|without|"
+            r"before|bis|"
+            r"ohne|bevor|sans|sin|senza)\b[^.;]*? mention(?P<first>\d+)"
+        ),
+        r"mention(?P<first>\d+) (?:first|zuerst)\b[^.;]*?(?:then|before|dann) (?:[\w']+ ){0,2}?mention(?P<end>\d+)",
+    )
+)
+
+
+def gate_of(words: set[str], rule: Rule) -> Demand | None:
+    """Return that something is run before a commit, a push, or what else is handed on."""
+    plain = rule.plain
+    for one in rule.mentions:
+        if hands_on := _HANDS_ON.match(one.text):
+            plain = plain.replace(f"mention{one.at}", hands_on[1])
+    event = next(((found, until) for pattern, until in _EVENTS if (found := pattern.search(plain))), None)
+    is_ordered = words & _ORDERED or (words & _set("only erst nur solo") and words & FOLLOWS)
+    if event is None or not is_ordered:
+        return None
+    found, until = event
+    at = {number: plain.find(f"mention{number}") for number in (one.at for one in rule.mentions)}
+    named = [one for one in rule.mentions if not one.is_path]
+    wanted = [one for one in named if one.role != "refused" or at[one.at] > found.start()]
+    end = Call(tuple(until.split())) if " " in until else Call((), topic=until)
+    named = calls_of(one.text for one in wanted)
+    # what a longer call holds is said of that: "clippy has to be clean (cargo clippy)"
+    calls = tuple(c for c in named if not _is_end(c, end) and not any(_is_held(c, one) for one in named))
+    if not calls and not re.search(r"mention\d", plain):
+        calls = tuple(Call((), topic=of) for pattern, of in PURPOSES[:4] if pattern.search(plain))
+    is_options = any(not call.words and not call.topic for call in calls)
+    return Demand("gate", calls, until=end) if calls and not is_options else None
+
+
+def _is_held(call: Call, other: Call) -> bool:
+    is_shorter = len(call.words) == 1 < len(other.words) and not call.options
+    return is_shorter and any(word.startswith(call.words[0]) for word in other.words[1:])
+
+
+def _is_end(call: Call, end: Call) -> bool:
+    return end.topic in call.words if end.topic else call.words[: len(end.words)] == end.words
+
+
+def order_of(rule: Rule) -> Demand | None:
+    """Return that one call is made before another one."""
+    texts = {one.at: one.text for one in rule.mentions if not one.is_path}
+    for pattern in _FIRST:
+        found = pattern.search(rule.plain)
+        end = texts.get(int(found["end"])) if found else None
+        if found is None or end is None:
+            continue
+        named = found.groupdict().get("first")
+        first = [texts[int(named)]] if named and int(named) in texts else [t for t in texts.values() if t != end]
+        calls, until = calls_of(first), call_of(end)
+        if calls and until and until.words and all(call.words for call in calls):
+            return Demand("gate", calls, until=until)
+    return None
+
+
+def after_of(words: set[str], rule: Rule) -> Demand | None:
+    """Return that a change of a file, or a call, asks for a command, where the words refuse nothing."""
+    is_change = _CHANGES.search(rule.plain) and len(rule.plain.split()) <= MOST_WORDS
+    if not (words & (FOLLOWS | _EVERY) or is_change) or rule.of("refused", paths=True):
+        return None
+    paths = tuple(_pattern(one.text) for one in rule.of("chosen", "named", paths=True))
+    calls = calls_of(one.text for one in rule.of("chosen", "named", paths=False))
+    if rule.of("refused", paths=False) or not calls or any(not call.words for call in calls):
+        return None
+    if paths:
+        return Demand("after", calls, paths=paths)
+    found = re.search(
+        r"\b(?:after|nach|après|dopo|después de|tras|depois de|na)(?: [\w']+){0,2}? mention(\d+)",
+        rule.plain,
+        re.IGNORECASE,
+    )
+    first = next((one for one in rule.mentions if found and one.at == int(found[1])), None)
+    trigger = call_of(first.text) if first else None
+    rest = tuple(call for call in calls if call != trigger)
+    return Demand("after", rest, behind=(trigger,)) if trigger and rest else None
+
+
+def _pattern(path: str) -> str:
+    """Return what the name of a file or folder fits; an ending fits every file that has it."""
+    return f"*{path}" if re.fullmatch(r"\.[a-z]{1,8}", path) and path not in (".env", ".npmrc") else path.strip("/")
+
+
+# When a memory is to be said: before a command that it knows better, before an edit of a file that it is about.
+#
+# Of a cure that is the call that failed, unless the one that works, or the step that it needs, is made; of a refusal
+# the call that is refused; of any other memory the files and folders that it names.
+
+# a path that stands without backticks: with a folder and an ending, or with an end that says it is a folder
+_BARE = re.compile(r"(?<![\w/.@:-])(?:[\w.@*-]+/)+(?:[\w@*-]*\.\w+\b)?(?![\w/])")
+_QUOTED = re.compile(r"['\"`]([^'\"`\s]{1,60})['\"`]")
+_MOST_PATHS = 4
+
+
+def points_of(memories: Iterable[Memory]) -> list[Point]:
+    """Return where memories are to be said, those that commands are about first; nothing of what names neither.
+
+    What one memory warns of and another one asks for is not sure enough.
+    """
+    every = [(memory, demand_of(memory)) for memory in memories]
+    asked = {call.words for _, demand in every if demand and not demand.refused for call in demand.wanted}
+    points = (point for memory, demand in every for point in _points(memory, demand, asked))
+    return sorted(points, key=lambda point: (not point.tried, point.id))[:MOST_POINTS]
+
+
+def _points(memory: Memory, demand: Demand | None, asked: Collection[tuple[str, ...]]) -> Iterator[Point]:
+    text = said_of(memory.text)
+    if demand is not None and demand.kind in ("other way", "step", "choice") and (calls := _tried(demand)):
+        if not any(call.words in asked for call in calls):
+            cure = tuple(map(_form, demand.wanted))
+            yield Point(memory.id, text, tried=tuple(map(_form, calls)), cure=cure, step=demand.kind == "step")
+    elif paths := tuple(_paths(memory, demand)):
+        yield Point(memory.id, text, paths=paths[:_MOST_PATHS])
+
+
+def _tried(demand: Demand) -> list[Call]:
+    """Return the calls that are not to be made; of those without a program nobody knows what they belong to."""
+    calls = [call for call in demand.refused if call.words and not is_ask([Word(word) for word in call.words])]
+    return [_complained(call, demand.cause) for call in calls]
+
+
+def _complained(call: Call, cause: str) -> Call:
+    """Return a call up to the word that its program refused by name: whatever stands behind it, that fails as well."""
+    named = _QUOTED.findall(cause)
+    last = next((at for at, word in enumerate(call.words) if at and word in named), None)
+    return call if last is None or call.options else Call(call.words[: last + 1], frozenset(), call.setting)
+
+
+def _form(call: Call) -> CallForm:
+    """Return how the table has a call: the value of an option is a word like others there."""
+    options = [option.split() for option in sorted(call.options)]
+    values = (value for _, *rest in options for value in rest)
+    return CallForm((*call.words, *values), tuple(name for name, *_ in options), tuple(sorted(call.setting)))
+
+
+def _paths(memory: Memory, demand: Demand | None) -> Iterator[tuple[str, ...]]:
+    """Yield the files and folders that a memory is about, as the parts of their names below the project."""
+    named = demand.paths if demand is not None else ()
+    rest, spans = spans_of(memory.text)
+    every = [*named, *(span for span in spans if is_path(span)), *(found[0] for found in _BARE.finditer(rest))]
+    seen: set[tuple[str, ...]] = set()
+    for text in every:
+        path = PurePosixPath(text)
+        parts = tuple(part for part in path.parts if part not in (".", "**"))
+        is_open = path.is_absolute() or ".." in parts or any(sign in text for sign in "?[]{}$~\\:")
+        # a name with nothing but stars fits every file
+        if parts and not is_open and all(part.strip("*.") for part in parts) and parts not in seen:
+            seen.add(parts)
+            yield parts
+
+
+def write_points(projects: Sequence[Project], settings: Settings, environ: Mapping[str, str], *, is_all: bool) -> None:
+    """Write what may be said in each project whose clients have hooks that somebody asked for.
+
+    Args:
+        projects: the projects that it is about.
+        settings: the settings in force.
+        environ: the environment.
+        is_all: these are all projects; the tables of others go.
+
+    Raises:
+        CorruptStateError: the register of deliveries, or a ledger, is damaged.
+        OSError: a table cannot be written.
+    """
+    register = read_register(environ)
+    if register is None or not register.hooks:
+        return
+    kept: list[str] = []
+    for project in projects:
+        is_wanted = any(not reason for reason in hooked_clients(project, register).values())
+        if not is_wanted or unfit(project.root, environ):
+            continue
+        book = read_book(project.memory)
+        standing = standing_of(book, settings.consolidation.half_lives)
+        points = points_of(m for m in book.own if not standing.is_needless(m))
+        write_table(project.root, project.memory, points, environ)
+        kept.append(project.root)
+    if is_all:
+        drop_tables(kept, environ)

@@ -5,19 +5,34 @@ agent do is one.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
 from slowwave.consolidation.effect.calls import Call, Demand
+from slowwave.consolidation.effect.demands import demand_of
 from slowwave.consolidation.likeness import words_of
+from slowwave.errors import SlowwaveError
 from slowwave.extraction.practice import is_general
+from slowwave.formats.registry import by_name
+from slowwave.memory.book import Book, Memory, replay, standing_of
+from slowwave.memory.delivery.register import Register, placed_of, told_as
+from slowwave.memory.delivery.targets import loads_itself
+from slowwave.memory.effects import Breach, Case, Effect, Watched, effects_of
+from slowwave.memory.folder import INDEX
+from slowwave.memory.ledger import Event, read_ledger
+from slowwave.memory.model import iso, name_to_json
 from slowwave.reading.items import Edited, Item, Ran, Reading, Said
+from slowwave.reading.session import read
+from slowwave.report import Item as ReportItem
+from slowwave.settings import ConsolidationSettings
 from slowwave.shell.commands import Proven, commands_of
-from slowwave.shell.mentioned import names_file
+from slowwave.shell.mentioned import Heard, names_file
 from slowwave.shell.purposes import is_ask
 from slowwave.shell.tree import Word
+from slowwave.stores.model import Project, StoredSession, latest_version, version_order
 
 # of a command, for who it is known by
 _MOST_WORDS = 4
@@ -269,3 +284,197 @@ def _is_waived(demand: Demand, item: Item, reading: Reading) -> bool:
         for sentence in _SENTENCE.split(said.own)
         if _WAIVES.search(sentence)
     )
+
+
+# Which memories a session was told when it began, and what it made of them.
+#
+# Clients that load the memory folder were told what stood in the index: the ledger knows what did at any time, in which
+# words. The others were told what stood in the section of their file: the register of deliveries knows since when.
+
+# began by nobody who types in it
+_UNTYPED = ("cron", "hook", "question")
+
+
+@dataclass(slots=True)
+class Watch:
+    """What sessions made of the memories of a project.
+
+    Attributes:
+        project: the project.
+        register: what stands in the files of clients.
+        problems: sessions that could not be read, one line each.
+    """
+
+    project: Project
+    register: Register
+    problems: list[str] = field(default_factory=list[str])
+    _events: Sequence[Event] = ()
+    _books: dict[int, Book] = field(default_factory=dict[int, Book])
+
+    def over(self, sessions: Iterable[StoredSession]) -> list[Watched]:
+        """Return what sessions made of what they were told; nothing of those that were told nothing.
+
+        Raises:
+            CorruptStateError: the ledger is damaged.
+            UnreadableError: it cannot be opened.
+        """
+        self._events = read_ledger(self.project.memory)
+        first = min((event.at for event in self._events if event.event in ("add", "adopt")), default="")
+        found: list[Watched] = []
+        for session in sessions if first else ():
+            if session.kind != "main" or session.origin in _UNTYPED or session.source == "backup":
+                continue
+            if iso(datetime.fromtimestamp(session.mtime_ns / 1e9, UTC)) <= first:
+                continue  # it was over before there was anything to tell
+            try:
+                row = self._row(session)
+            except SlowwaveError as error:
+                self.problems.append(str(error))
+                continue
+            found += [row] if row else []
+        return found
+
+    def _row(self, session: StoredSession) -> Watched | None:
+        transcript = by_name(session.dialect).read(session.files)
+        times = (message.timestamp for message in transcript.messages if message.timestamp)
+        began = next(times, None)
+        if began is None or transcript.kind == "subagent":
+            return None
+        told = self.told(session, iso(began))
+        if not told:
+            return None
+        reading = read(transcript.messages, str)
+        demands = demands_of(told, heard_in(reading))
+        given = verdicts(reading, demands)
+        quiet = {name for name in demands.keys() - given.keys() if demands[name].shows}
+        return Watched(
+            dialect=session.dialect,
+            session=name_to_json(session.id),
+            began=iso(began),
+            followed=tuple(sorted(name for name, one in given.items() if one.is_kept)),
+            broken=tuple(Breach(name, one.item.record) for name, one in sorted(given.items()) if not one.is_kept),
+            idle=tuple(sorted(name for name in quiet if demands[name].can_be_followed)),
+            silent=tuple(sorted(name for name in quiet if not demands[name].can_be_followed)),
+            told=tuple(sorted({m.id for m in told} - given.keys() - quiet)),
+        )
+
+    def told(self, session: StoredSession, began: str) -> list[Memory]:
+        """Return the memories that a session was told when it began, in the words of that time.
+
+        Args:
+            session: the session.
+            began: when it began, ISO.
+        """
+        book = self._book(began)
+        if self._loads_itself(session):
+            return [memory for memory in book.active if memory.place == INDEX]
+        since = self._delivered(session.dialect)
+        return [m for m in book.own if (at := since.get(told_as(m.text))) and at <= began]
+
+    def _loads_itself(self, session: StoredSession) -> bool:
+        if session.dialect == "cersei":
+            return True
+        version = version_order(latest_version([session], "claude"))
+        return session.dialect == "claude" and loads_itself(version, self.project)
+
+    def _delivered(self, dialect: str) -> Mapping[str, str]:
+        """Return since when each memory stands in a file that a client reads."""
+        found: dict[str, str] = {}
+        for placed in placed_of(self.project.memory, self.register).values():
+            if dialect in placed.clients:
+                found |= {name: min(at, found.get(name, at)) for name, at in placed.since.items()}
+        return found
+
+    def _book(self, at: str) -> Book:
+        """Return what the ledger added up to at a time; what was undone later stood until then."""
+        number = sum(event.at <= at for event in self._events)
+        if number not in self._books:
+            self._books[number] = replay(self._events[:number])
+        return self._books[number]
+
+
+def demands_of(memories: Iterable[Memory], heard: Heard = ()) -> dict[str, Demand]:
+    """Return what memories demand, by their ids; nothing of those whose keeping shows nowhere.
+
+    Args:
+        memories: the memories.
+        heard: what a session ran, by which more programs are known by name.
+    """
+    return {memory.id: demand for memory in memories if (demand := demand_of(memory, heard))}
+
+
+# What a night's report says of the effect of memories: what was followed or broken since the last one.
+
+# what becomes of the place of a broken memory, and of one that nobody needed
+BROKEN, NEEDLESS = "broken", "needless"
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a night found out.
+
+    Attributes:
+        followed: memories that sessions kept, with these.
+        broken: memories that sessions did not keep, with these.
+        needless: memories that leave the index, since nothing asked for them for long.
+    """
+
+    followed: Sequence[tuple[Memory, Case]]
+    broken: Sequence[tuple[Memory, Case]]
+    needless: Sequence[Memory]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How often each happened, by the counter of the report; nothing of what did not."""
+        numbers = {
+            "memories_followed": len(self.followed),
+            "memories_broken": len(self.broken),
+            "memories_needless": len(self.needless),
+        }
+        return {name: number for name, number in numbers.items() if number}
+
+
+def changes(before: Book, after: Book, new: Sequence[Watched], settings: ConsolidationSettings) -> Changes:
+    """Return what a night found out.
+
+    Args:
+        before: the book that the night began with, with all that is noted of sessions.
+        after: the book that it leaves: what a person had to correct again shows in it.
+        new: what it noted of sessions.
+        settings: how fast memories fade.
+    """
+    fresh = {row.name for row in new}
+    effects = effects_of(after.memories.values(), before.watched)
+    known = effects_of(before.memories.values(), [row for row in before.watched if row.name not in fresh])
+    shown = {entry.ref for entry in before.index} - {entry.ref for entry in after.index}
+    standing = standing_of(after, settings.half_lives) if shown else None
+    return Changes(
+        list(_new(after, effects, known, is_kept=True)),
+        list(_new(after, effects, known, is_kept=False)),
+        [m for m in after.active if standing is not None and m.id in shown and standing.is_needless(m)],
+    )
+
+
+def items_of(project: str, found: Changes) -> Iterator[ReportItem]:
+    """Yield what the report names: every memory that was broken, and where, and every one that leaves the index."""
+    for memory, case in found.broken:
+        how = "a person had to say it again" if case.is_said_again else "it was not kept"
+        where = f"{case.session.dialect} session {case.session.session} of {case.session.began}"
+        reason = f"{how} in {where}, which it was delivered to: it stands higher from now on"
+        yield ReportItem(memory.id, BROKEN, reason, project, memory.text, memory.category, memory.confidence)
+    for memory in found.needless:
+        reason = "no session had an occasion for it in a long time: it leaves the index for its page"
+        yield ReportItem(memory.id, NEEDLESS, reason, project, memory.text, memory.category, memory.confidence)
+
+
+def _new(
+    book: Book, effects: Mapping[str, Effect], known: Mapping[str, Effect], *, is_kept: bool
+) -> Iterator[tuple[Memory, Case]]:
+    for name, effect in effects.items():
+        old = known.get(name)
+        seen = {case.session.name for case in _cases(old, is_kept=is_kept)} if old else set[tuple[str, str]]()
+        yield from ((book.memories[name], c) for c in _cases(effect, is_kept=is_kept) if c.session.name not in seen)
+
+
+def _cases(effect: Effect, *, is_kept: bool) -> Sequence[Case]:
+    return effect.followed if is_kept else effect.broken
