@@ -65,7 +65,7 @@ def test_the_evidence_of_every_agent_verifies(night: tuple[Path, Report], projec
 
 
 def test_evidence_in_a_database_that_changed_no_longer_verifies(night: tuple[Path, Report], tmp_path: Path):
-    memory = named(night, "tern", "the accountants close a month")
+    memory = named(night, "tern", "accountants close a month")
     assert told_by(memory) == {"opencode"}
 
     database = Path(memory.evidence[0].path)
