@@ -12,7 +12,7 @@ from slowwave.consolidation.apply import apply_plan, counts_of, phases_of
 from slowwave.consolidation.backlog import backlog_of, waiting_since
 from slowwave.consolidation.effect.told import changes, items_of
 from slowwave.consolidation.effect.watching import Watch
-from slowwave.consolidation.gates import Changed, changed_since, or_after_waiting, session_gate, time_gate
+from slowwave.consolidation.gates import ENOUGH, Changed, changed_since, or_after_waiting, session_gate, time_gate
 from slowwave.consolidation.lock import DreamLock, held, refusal
 from slowwave.consolidation.model import Operation
 from slowwave.consolidation.plan import Plan, Planner, make_plan, offline
@@ -129,7 +129,7 @@ class _Dream:
 
     def gates_pass(self) -> bool:
         last = read_state(self.memory)
-        if not self._gate(time_gate(self.project.key, last, self.started, self.settings.min_hours)):
+        if not self._gate(time_gate(self.project.key, last, self.started, self.settings.min_hours * ENOUGH)):
             return False
         gate = session_gate(self.project.key, self._changed(last), self.settings.min_sessions)
         if not gate.passed:
