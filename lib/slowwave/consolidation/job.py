@@ -10,6 +10,7 @@ from pathlib import Path
 from slowwave.clock import Clock
 from slowwave.consolidation.effect.verdicts import Watch, changes, items_of
 from slowwave.consolidation.gates import (
+    ENOUGH,
     Changed,
     backlog_of,
     changed_since,
@@ -133,7 +134,7 @@ class _Dream:
 
     def gates_pass(self) -> bool:
         last = read_state(self.memory)
-        if not self._gate(time_gate(self.project.key, last, self.started, self.settings.min_hours)):
+        if not self._gate(time_gate(self.project.key, last, self.started, self.settings.min_hours * ENOUGH)):
             return False
         gate = session_gate(self.project.key, self._changed(last), self.settings.min_sessions)
         if not gate.passed:

@@ -12,6 +12,7 @@ import msgspec
 from slowwave.clock import Clock
 from slowwave.compaction.job.book import all_books, content_stamp, folder_of
 from slowwave.consolidation.gates import (
+    ENOUGH,
     backlog_of,
     changed_since,
     or_after_waiting,
@@ -158,13 +159,13 @@ def _look_at_gates(standing: Standing, project: Project, settings: Settings, now
     held = refusal(project.memory, limits.lock_stale)
     standing.last_dream = None if last is None else iso(datetime.fromtimestamp(last, UTC))
     standing.gates = [
-        time_gate(project.key, last, now, limits.min_hours),
+        time_gate(project.key, last, now, limits.min_hours * ENOUGH),
         enough if enough.passed else or_after_waiting(enough, waiting_since(project.memory), now, limits.max_wait),
         Gate("lock", project.key, passed=not held, reason=held or "free"),
     ]
     standing.due = all(gate.passed for gate in standing.gates)
     if last is not None and not standing.gates[0].passed:
-        standing.due_at = iso(datetime.fromtimestamp(last, UTC) + timedelta(hours=limits.min_hours))
+        standing.due_at = iso(datetime.fromtimestamp(last, UTC) + timedelta(hours=limits.min_hours * ENOUGH))
 
 
 def _look_at_memory(standing: Standing, memory: Path) -> None:

@@ -58,7 +58,9 @@ class ExtractionSettings(_Section, frozen=True):
 class ConsolidationSettings(_Section, frozen=True):
     """Gates and limits of a dream (gates after seed 000)."""
 
-    min_hours: Annotated[float, Meta(ge=0, description="Hours since the last dream")] = 24.0
+    min_hours: Annotated[
+        float, Meta(ge=0, description="Hours since the last dream; five sixths are enough, for nights that come sooner")
+    ] = 24.0
     min_sessions: Annotated[int, Meta(ge=0, description="Sessions changed since the last dream")] = 5
     max_wait: Annotated[
         timedelta, Meta(description="A fact that no dream has looked at for this long needs no further sessions")

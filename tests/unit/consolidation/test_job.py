@@ -44,10 +44,14 @@ def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", True), ("lock", True)]
     assert report.dream_ids
-    house.clock.advance(hours=23)
+    house.clock.advance(hours=19)
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", False)]
-    assert "23.0 h since the last dream" in report.gates[0].reason
+    assert report.gates[0].reason.startswith("19.0 h since the last dream")
+    assert report.gates[0].reason.endswith(", 20 h needed")
+    # a night that comes to the project sooner than the one before
+    house.clock.advance(hours=4, minutes=50)
+    assert house.dream(force=False).gates[0].passed
 
 
 def test_a_candidate_that_waits_for_a_week_needs_no_further_sessions(tmp_path: Path) -> None:

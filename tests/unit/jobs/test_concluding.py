@@ -138,7 +138,7 @@ def test_status_tells_the_last_night_its_alarms_and_what_is_left(tmp_path: Path)
     assert (past.hours, past.last_good, past.alarms) == (3.0, NOW.isoformat(), [])
     assert past.budget.tokens == 5000
     rows, _ = standings(run.settings, run.environ, FixedClock(NOW + timedelta(hours=3)))
-    assert {row.due_at for row in rows} == {"2026-11-21T22:00:00Z"}
+    assert {row.due_at for row in rows} == {"2026-11-21T18:00:00Z"}
     assert all(row.last_change.startswith("d20261120T220000Z") for row in rows)
 
 
