@@ -11,6 +11,7 @@ from slowwave.secrets.validity import (
     is_url_password,
     looks_chosen,
     looks_opaque,
+    looks_quoted,
     looks_random,
 )
 
@@ -192,6 +193,15 @@ NAMED: tuple[Rule, ...] = (
         r"(?i:or[dt]|d|ña)?" + _SEP + _OPEN + rf"(?P<secret>{_TO}{{6,200}})",
         behind=True,
         is_valid=looks_chosen,
+    ),
+    Rule(
+        "password",
+        _PASSWORD_NAMES,
+        # in quotes, or the rest of a line
+        r"(?i:or[dt]|d|ña)?" + _SEP + r"(?:[bfruN@L]{0,2}(?P<quote>[\"'`])|(?<=[=: ]))(?P<secret>[^\s\"'`]{6,60})"
+        r"(?(quote)(?P=quote)|(?<![;,{(\[)])(?=\n|\Z))",
+        behind=True,
+        is_valid=looks_quoted,
     ),
     Rule(
         "password",

@@ -34,6 +34,11 @@ _TECHNICAL = re.compile(
     r"|(?-i:[A-Z][A-Z0-9]{1,9}-\d{1,6})|ghsa(?:-\w{4}){3}|.*-(?:style|based|like|compatible|native|only|free|ready|specific)",
     re.IGNORECASE,
 )  # fmt: skip
+# words with points between that end with a number, as people make them; what code is called so is a type or a version
+_POINTED = re.compile(
+    r"(?!(?i:.*(?:u?int|float|vec(?:tor)?|matrix|utf|v|str|string|bit|json|http|sha|md|base)\d+\Z))"
+    r"(?=(?:[^\W\d_].?){6})[^\W\d_]{2,16}(?:\.[^\W_]{1,16}){0,3}\.[^\W\d_]{1,16}(?:_?\d{1,4}[^\W\d_]?)"
+)
 _HEX = re.compile(r"[0-9a-f]{7,64}")
 # keys that are read out in groups of digits
 _GROUPS = re.compile(r"\d{4,6}(?:-\d{4,6}){3,}")
@@ -81,7 +86,9 @@ def _is_said(value: str) -> bool:
     """Say whether a value is a placeholder, an id, code, a number or the name of a method."""
     if _UNSAID.search(value) or is_masked(value) or is_thing(value):
         return True
-    return any(kind.fullmatch(value) for kind in (_CODE, _NUMBER, _TECHNICAL))
+    if any(kind.fullmatch(value) for kind in (_NUMBER, _TECHNICAL)):
+        return True
+    return bool(_CODE.fullmatch(value)) and not _POINTED.fullmatch(value)
 
 
 def _of_mixture(value: str, digits: int, hard: int) -> int:

@@ -71,6 +71,23 @@ def looks_chosen(secret: str) -> bool:
     )
 
 
+def looks_quoted(secret: str) -> bool:
+    """Say whether what stands in quotes behind a name of passwords is a value: also signs of code may be in it."""
+    return (
+        bool(_LETTER_AND_DIGIT.match(secret))
+        and not _NO_LITERAL.search(secret)
+        and not (is_masked(secret) or is_thing(secret) or _CALL_OR_TAG.fullmatch(secret))
+    )
+
+
+_LETTER_AND_DIGIT = re.compile(r"(?=[^0-9]*[0-9])(?=(?:[^A-Za-z]*[A-Za-z]){3}).{6,60}")
+# templates, addresses, rules of what a value must be, and patterns
+_NO_LITERAL = re.compile(
+    r"[$#]\{|\{[{%]|%[sdv]|\$[A-Za-z_(]|://|=>|->|&&|\|\||[=!]=|\.\.\.|\\[dwsSDWnrtu]|^[\^/.~$@%:#\-<{\[(]|[+*?][)\]]|\{\d|\[[^\]]-"
+    r"|x{4,}|\*{3,}|\[\^|\(\)|\|\w+\||(?i:min|max|len|length|size|required|varchar|char|string|number|version|test|example"
+    r"|placeholder|changeme|secret|password|passwd|token|redacted|your|process|environ|getenv|config)(?![a-z])"
+)
+_CALL_OR_TAG = re.compile(r"[a-z_][\w.]*[(\[].*[)\]]|<[^<>]*>|[\w.\-]+=\d+|\w+(?:\.\w+)*|[\w\-]+(?:/[\w.\-]+)+|\w+,\w+")
 # passwordField1: what holds one is called so
 _NAME_OF_ONE = re.compile(r"(?:pass|password|secret|token|login|pwd)(?:[A-Z_][A-Za-z]+)+\d{0,2}")
 
