@@ -127,7 +127,7 @@ class Noun:
 
     def is_idle(self, text: str, start: int, end: int) -> bool:
         """Say whether the noun ends another word, or nothing odd is in reach: most of the common ones tell nothing."""
-        if not self.is_cut or self.near is None or self.kinds[0] is Kind.SHORT:
+        if not self.is_cut or self.near is None or self.kinds[0] is Kind.SHORT or text.startswith("|", end):
             return False
         return (self.begins and is_within(text, start)) or self.near(text, end - 1) is None
 

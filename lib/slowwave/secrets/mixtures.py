@@ -47,6 +47,8 @@ _TYING = frozenset(w for head in ("with", "joiner") for w in words(head)) | {
     "i",
     "och",
 }
+# what is said to be one, to be entered or to be wanted
+_GIVEN = _ENTERING | _TYING | frozenset(w for head in ("bond", "wants", "joiner") for w in words(head) if w.isalpha() or "'" in w)
 _QUOTED = tuple("\"'`\u201c\u00ab(")
 _TIED = "|".join(
     re.escape(word) for word in words("bond") if word.isalpha() and len(word) > 1 and not IS_DENSE.match(word)
@@ -150,12 +152,14 @@ def _is_odd(text: str, first: int, span: Span, least: int, *, chosen: bool, is_p
     value = text[left:right]
     odd = 0 if _HEX.fullmatch(value) else oddness(value)
     odd = BEYOND_DOUBT if is_hex_text(value) else odd
-    return odd >= least or bool(chosen and odd and _is_chosen(text, first, left, right, is_plain=is_plain))
+    if odd >= least or bool(chosen and odd and _is_chosen(text, first, left, right, is_plain=is_plain)):
+        return True
+    return odd >= CLEAR and least > CLEAR and _word_before(text, first, left) in _GIVEN
 
 
 def _is_chosen(text: str, first: int, left: int, right: int, *, is_plain: bool = True) -> bool:
     """Say whether a value is made as people make them, or is to be entered, and its neighbours name nothing else."""
-    before = text[first:left].rstrip(" \"'`*(:=").rpartition(" ")[2].strip("\"'`*(,:").lower()
+    before = _word_before(text, first, left)
     behind = text[right : right + _TAIL].lstrip("\"'`*) ").partition(" ")[0].rstrip(".,;:!?\"'`)").lower()
     if (
         before in _NAMED
@@ -167,7 +171,12 @@ def _is_chosen(text: str, first: int, left: int, right: int, *, is_plain: bool =
         return True
     if _CHOSEN.fullmatch(text, left, right) is None:
         return False
-    return is_plain or before in _TYING or text[left - 1 : left] in _QUOTED or not text[left:right].islower()
+    return is_plain or before in _TYING or before in _GIVEN or text[left - 1 : left] in _QUOTED or not text[left:right].islower()
+
+
+def _word_before(text: str, first: int, left: int) -> str:
+    """Return the word before a value, without what stands around it."""
+    return text[first:left].rstrip(" \"'`*(:=").rpartition(" ")[2].strip("\"'`*(,:").lower()
 
 
 _TAIL = 24
@@ -230,7 +239,7 @@ def answered_below(text: str, at: int) -> list[Span]:
 
 _NEXT_LINE = re.compile(
     r"[^\n:=]{0,40}\n{1,2}[>\s]{0,4}"
-    r"(?:\[?[\d:]{4,8}\]? )?(?:<?[\w.\-]{1,20}>?:[ \t]{1,3})?(?P<value>\S{5,60})[ \t]*(?:\n|\Z)"
+    r"(?:\[?[\d:]{4,8}\]? )?(?:<?[\w.\-]{1,20}(?:>?:|>)[ \t]{1,3})?(?P<value>[^\s<]{5,60})(?:<br ?/?>)?[ \t]*(?:\n|\Z)"
 )
 
 

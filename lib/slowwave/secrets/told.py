@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from slowwave.secrets.answers import answered, fed, halves, joined_words, security_answer, spelled
-from slowwave.secrets.codes import CARD_DIGITS, PIN_DIGITS, coded, few_digits, of_user, opening, pair_of
+from slowwave.secrets.codes import CARD_DIGITS, PIN_DIGITS, coded, entered_digits, few_digits, of_user, opening, pair_of
 from slowwave.secrets.kinds import DIGIT, Kind, Noun, is_within
 from slowwave.secrets.mixtures import answered_below, around, below, listed, phrase, phrase_before
 from slowwave.secrets.nouns import words
@@ -80,6 +80,7 @@ _ASSIGNED = re.compile(r"\s{0,3}:?=(?!=)")
 # of what was taken out before
 _MARK = re.compile(r"\[(?:secret:[\w\-]*)?\Z")
 _NEVER = 9
+_LINE = 60
 _KEY_CHARS = 8
 _SOME_CHARS = 6
 _HEX = re.compile(r"(?=(?:[0-9]*[a-f]+[0-9]+){2})[0-9a-f]{10,}")
@@ -92,7 +93,12 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
         rest = _REST.match(text, at)
         at = rest.end() if rest else at
     if noun.near is not None and noun.near(text, at) is None:
-        return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
+        if noun.kinds[0] not in _HEADS or "\n" not in text[at : at + _LINE]:
+            return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
+        return [
+            *(_ahead(text, start, at) or answered_below(text, at) if noun.kinds[0] is Kind.SHORT else []),
+            *below(text, start, at),
+        ]
     before = text[start - 1 : start]
     if noun.begins and is_within(text, start):
         return []
@@ -162,6 +168,7 @@ def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
         case Kind.PIN | Kind.SHORT_PIN | Kind.CARD_CODE:
             least = CARD_DIGITS if kind is Kind.CARD_CODE else PIN_DIGITS
             found = few_digits(text, at, least, is_rare=kind is not Kind.SHORT_PIN or text[start] > "\u0250")
+            found = found or (entered_digits(text, start, at) if kind is Kind.PIN else [])
             # or letters and digits in turn
             found = found or [span for span in _behind(text, at, at, Kind.PASS) if oddness(text[slice(*span)]) >= CLEAR]
         case _ if kind in _ANSWERS:

@@ -58,6 +58,7 @@ def looks_chosen(secret: str) -> bool:
     """Say whether a value is a password as people choose them: not a placeholder, not code, and not one plain word."""
     if (
         _NAME_OF_ONE.fullmatch(secret)
+        or _YAML_TAG.fullmatch(secret)
         or len(secret) < _MIN_PASSWORD
         or _PLACEHOLDER.fullmatch(secret)
         or _CODE.search(secret)
@@ -89,6 +90,7 @@ _NO_LITERAL = re.compile(
 )
 _CALL_OR_TAG = re.compile(r"[a-z_][\w.]*[(\[].*[)\]]|<[^<>]*>|[\w.\-]+=\d+|\w+(?:\.\w+)*|[\w\-]+(?:/[\w.\-]+)+|\w+,\w+")
 # passwordField1: what holds one is called so
+_YAML_TAG = re.compile(r"![a-z]\w*")
 _NAME_OF_ONE = re.compile(r"(?:pass|password|secret|token|login|pwd)(?:[A-Z_][A-Za-z]+)+\d{0,2}")
 
 
