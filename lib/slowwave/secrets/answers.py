@@ -30,7 +30,7 @@ from slowwave.secrets.phrases import (
 )
 from slowwave.secrets.validity import is_masked, is_url_password
 
-_LEAST = 4
+_LEAST, _NAME = 4, 4
 _ENTERING = frozenset(words("entering"))
 _DENSE_ENTERING = tuple(word for word in _ENTERING if IS_DENSE.match(word))
 _TIES = BONDS | _ENTERING | {"it's", "with", "mit", "con", "avec", "met"}
@@ -121,10 +121,13 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
     given = _GIVEN.search(text, max(0, start - BEFORE), start)
     if given and not is_short and given["verb"].lower() in _ENTERING:
         return [given.span("value")]
+    if said := _answer_given(text, start, at):
+        return said
     for tie in _SAYS.finditer(text, at, stop):
         between = text[at : tie.start()]
         tokens = tokens_of(between)
-        if len(tokens) > (1 if is_short else FEW_WORDS + 2) or are_parted(between, tokens):
+        is_dash = text[tie.start() + 1 : tie.end()].strip() in _DASHES
+        if len(tokens) > (1 if is_short else FEW_WORDS * (3 if is_dash else 1) + 2) or are_parted(between, tokens):
             break
         answer = _ANSWER.match(text, tie.end(), stop)
         if answer is None or _ASKED.match(text, answer.end(), stop):
@@ -134,8 +137,33 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
         is_bound = text[left - 1 : left] in "\"'`\u201c\u00ab"
         is_name = value[:1].isupper() or (not value[:1].isascii() and not value[:1].islower())
         is_name = is_name or (text[tie.start()] in COLONS and is_last(text, answer.end()) and not is_short)
-        return [(left, right)] if right - left > 1 and (is_bound or is_name) else []
+        if right - left > 1 and (is_bound or is_name):
+            return [(left, right)]
+        if is_short:
+            break
     return []
+
+
+_DASHES = ("\u2013", "\u2014", "-")
+
+
+def _answer_given(text: str, start: int, at: int) -> list[Span]:
+    """Return what somebody says that he answered, in the lines of the question."""
+    for said in _ANSWERED.finditer(text, max(0, start - BEFORE), at + 2 * BEFORE):
+        part = "behind" if said["behind"] else "before" if said["before"] else "dense"
+        if said.start(part) >= at or said.end(part) <= start:
+            return [trimmed(text, *said.span(part))]
+    return []
+
+
+_VERBS = sorted(words("answered"), key=len, reverse=True)
+_PLAIN_VERBS = "|".join(re.escape(word) for word in _VERBS if not IS_DENSE.match(word))
+_NAME_SAID = r"[\"'`\u201c\u00ab\u201e]?[A-Z\u00c0-\u00de\u0386-\u03ab\u0410-\u042f][\w'\-]{2,30}"
+_ANSWERED = re.compile(
+    rf"(?<!\w)(?:{_PLAIN_VERBS})[:,]? (?P<behind>{_NAME_SAID})"
+    rf"|(?<!\w)(?P<before>{_NAME_SAID})[\"'`\u201d\u00bb]? (?:{_PLAIN_VERBS})(?!\w)"
+    r"|(?P<dense>[\u3400-\u9fff\u30a1-\u30fc]{2,8})(?:\u3068(?:\u7b54|\u5165|\u66f8|\u767b)|(?:\ub77c\uace0|\uc73c\ub85c) (?:\ub2f5|\uc801|\uc37c))"
+)
 
 
 # "answer Rotterdam to the security question"
@@ -214,6 +242,8 @@ def halves(text: str, start: int, at: int) -> list[Span]:
     stop = min(len(text), at + _NEAR_HALF)
     plain = spaced(text[first:stop])
     places = [plain.find(word) + len(word) - 1 for word in needles("half") if word in plain]
+    behind = plain[at - first + 1 :]
+    places += [at - first + behind.find(word) + len(word) for word in needles("second") if word in behind]
     others = [_part(text, first + place) for place in places]
     if len(others) < 2 or not has_word(text[first:stop], "password", "short", "key"):  # noqa: PLR2004 - this one is one
         return []
@@ -227,7 +257,17 @@ def halves(text: str, start: int, at: int) -> list[Span]:
 
 
 def _part(text: str, at: int) -> Span | None:
-    """Return what follows a word for a part: at once where it is odd, else behind a word that ties it."""
+    """Return what follows a word for a part: at once where it is odd, else behind a word that ties it.
+
+    A name of passwords may come between, and what ties it to the part.
+    """
+    ending = _ENDING.match(text, at)
+    at = ending.end() if ending else at
+    while passed := _PASSED.match(text, at):
+        word = passed["word"].strip(_AROUND).lower()
+        if word and not word.startswith(_OF_NAMES) and word not in _PASSABLE:
+            break
+        at = passed.end("word")
     word = _NEXT.match(text, at)
     if (
         word
@@ -243,6 +283,20 @@ def _part(text: str, at: int) -> Span | None:
     return (left, right) if right - left > 1 else None
 
 
+_ENDING = re.compile(rf"[^\W\d_{DENSE}]{{1,4}}(?=[\s:=,])")
+_PASSED = re.compile(r"[\s:=,\u2013\u2014\-]{1,4}(?P<word>[^\s0-9:=]{1,24})(?=[\s:=])")
+_AROUND = "\"'`*(,\u2013\u2014-"
+_PASSABLE = BONDS | frozenset(w for head in ("of", "article", "owner") for w in words(head))
+# every word of the names of passwords
+_OF_NAMES = tuple(
+    {
+        part
+        for head in ("password", "key")
+        for name in words(head)
+        for part in name.lower().split()
+        if len(part) >= _NAME and part.isalpha()
+    }
+)
 _TWO_WORDS = re.compile(
     r"[^\n:=]{0,60}?(?:[:=]|\s(?:is|ist|est|es|\u00e8|\u00e9|to|je|\u00e4r|er|on))\s{1,2}"
     r"(?P<left>\S{2,40})[ \-_](?P<right>\S{2,40})"
@@ -278,7 +332,7 @@ _NEAR_HALF = 160
 _VALUE = rf"[\s{re.escape(OPENERS)}]{{0,4}}(?P<value>[^\s{DENSE}\"'`]{{2,60}})"
 _NEXT = re.compile(rf"(?:\s|[:=])+{_VALUE}")
 _TIED = re.compile(
-    r"[^\n.;,]{0,50}?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\s(?:"
+    r"[^\n.;,]{0,50}?(?:, [^\n.;,]{0,40},)?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\s(?:"
     + "|".join(re.escape(w) for w in BONDS if w.isalpha() and not IS_DENSE.match(w) and w not in _AS)
     + rf")(?=\s)){_VALUE}"
 )

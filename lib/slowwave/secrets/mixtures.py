@@ -54,7 +54,7 @@ _TIED = "|".join(
     re.escape(word) for word in words("bond") if word.isalpha() and len(word) > 1 and not IS_DENSE.match(word)
 )
 _PHRASE = re.compile(
-    rf"(?:\([^\n()]{{0,40}}\)|[^\n.;:=\"'`(]){{0,40}}?(?:[:=]|\s(?:{_TIED})(?=\s)|\s(?=[\"'`\u201c\u00ab]))\s{{0,3}}(?P<quote>[\"'`\u201c\u00ab])?"
+    rf"(?:\([^\n()]{{0,40}}\)|[^\n.;:=\"'`(]){{0,40}}?(?:[:=]|\s(?:{_TIED})(?=\s)|\w['\u2019]s(?=\s)|\s(?=[\"'`\u201c\u00ab]))\s{{0,3}}(?P<quote>[\"'`\u201c\u00ab])?"
     r"(?P<value>(?:[^\W_]{1,14}[ \-]){2,8}[^\W_]{1,14})(?=(?P<end>[\"'`\u201d\u00bb])|[.,;)]?(?:\s{0,4}(?:\n|\\n|\Z)))"
 )
 _FEWEST_WORDS, _FEWEST_QUOTED, _WORD, _MEAN = 4, 3, 3, 4
@@ -199,10 +199,14 @@ def phrase(text: str, start: int, at: int) -> list[Span]:
     every = re.split(r"[ \-]", found["value"])
     of_letters = [word for word in every if word.isalpha()]
     is_quoted = found["quote"] and found["end"]
+    speaking = [word for word in of_letters if word.lower() in _SPEAKING and len(word) >= _WORD]
+    # one word of sentences may be in what an equals sign or quotes make a value
+    most = int(least == 1 and (bool(is_quoted) or text[found.start("value") - 2] == "="))
     if (
         len(every) < (_FEWEST_QUOTED if is_quoted else _FEWEST_WORDS)
         or len(of_letters) < len(every) - 1
-        or any(len(word) < least or (word.lower() in _SPEAKING and len(word) >= _WORD) for word in of_letters)
+        or len(speaking) > most
+        or any(len(word) < least for word in of_letters)
         or (least > 1 and sum(map(len, of_letters)) < _MEAN * len(of_letters))
     ):
         return []

@@ -60,6 +60,19 @@ NAMED: tuple[Rule, ...] = (
     ),
     Rule(
         "auth-header",
+        ("x-auth-token", "x-api-key", "x-access-token", "x-vault-token", "private-token", "x-auth-key", "x-secret"),
+        r"[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?P<secret>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})",
+        behind=True,
+    ),
+    Rule(
+        "signed-url",
+        tuple(f"{sign}{name}=" for sign in "?&" for name in ("key", "token", "apikey", "api_key", "auth", "pass", "pwd")),
+        r"(?P<secret>[\w\-.~%]{8,400})",
+        behind=True,
+        is_valid=lambda s: looks_opaque(s) or (oddness(s) >= _BEYOND_DOUBT and _SHORT_HEX.fullmatch(s) is None),
+    ),
+    Rule(
+        "auth-header",
         ("bearer ", "bearer\n"),
         r"(?i:bearer)[ \n]{1,2}(?P<secret>[\w\-.+/=~]{20,4000})",
         is_valid=looks_opaque,
@@ -222,12 +235,17 @@ NAMED: tuple[Rule, ...] = (
             "masterauth ",
             "bindpw ",
             "rootpw ",
-            "identified by '",
-            'identified by "',
         ),
         r"[ \t]{0,3}[\"']?(?P<secret>[^\s\"',;<>`$][^\s\"',;<>`]{5,200})",
         behind=True,
         is_valid=lambda s: looks_chosen(s) and oddness(s) > 0,
+    ),
+    Rule(
+        "password",
+        ("identified by '", 'identified by "', "password '", "with password '"),
+        r"(?P<secret>[^\s\"'$<]{6,200})[\"']",
+        behind=True,
+        is_valid=lambda s: oddness(s) > 0 or looks_quoted(s),
     ),
     Rule(
         "password",
@@ -266,7 +284,7 @@ NAMED: tuple[Rule, ...] = (
                 "secret phrase",
             ),
             r"(?i:mnemonic|wallet seed|seed(?=:)|(?:seed|recovery|secret)[ _]?(?:phrase|words))"
-            r"[\"'`]?(?: is| ist)?\s{0,4}[:=]?\s{0,4}[\"'`]?"
+            r"(?:[\"'`]| in order| in this order| are)?(?: is| ist)?\s{0,4}[:=]?\s{0,4}[\"'`]?"
             rf"(?P<secret>(?:[a-z]{{3,8}}{gap}){{11,23}}[a-z]{{3,8}})(?![A-Za-z])",
             is_valid=is_seed_phrase,
         )

@@ -31,7 +31,7 @@ _TECHNICAL = re.compile(
     r"|go|perl|postgres|postgresql|mysql|mariadb|redis|mongo|web|vue|angular|react|next|gpt|claude|llama|windows|ios|android|macos"
     r"|step|phase|part|section|chapter|figure|table|line|page|issue|pr|bug|ticket|task|item|case|test|level|layer|version|ver|rev|round"
     r"|day|week|month|year|q|h|room|port|tier|type|option|method)[-_./]?\d{1,5})[a-z]{0,3}(?:[-_./][a-z0-9]{1,8}){0,3}"
-    r"|(?-i:[A-Z][A-Z0-9]{1,9}-\d{1,6})|ghsa(?:-\w{4}){3}|.*-(?:style|based|like|compatible|native|only|free|ready|specific)",
+    r"|(?-i:[A-Z][A-Z0-9]{1,9}-\d{1,6})|ghsa(?:-\w{4}){3}|u\+[0-9a-f]{4,6}|.*-(?:style|based|like|compatible|native|only|free|ready|specific)",
     re.IGNORECASE,
 )  # fmt: skip
 # words with points between that end with a number, as people make them; what code is called so is a type or a version
