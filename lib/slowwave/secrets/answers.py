@@ -294,7 +294,7 @@ _OF_NAMES = tuple(
         for head in ("password", "key")
         for name in words(head)
         for part in name.lower().split()
-        if len(part) >= _NAME and part.isalpha()
+        if len(part) >= _NAME - (not part.isascii()) and part.isalpha()
     }
 )
 _TWO_WORDS = re.compile(
@@ -330,9 +330,9 @@ _IN_TWO = re.compile(
 _JOINERS = tuple(word if IS_DENSE.match(word) else f" {word} " for word in (*words("joiner"), *_MADE_OF, *"+&"))
 _NEAR_HALF = 160
 _VALUE = rf"[\s{re.escape(OPENERS)}]{{0,4}}(?P<value>[^\s{DENSE}\"'`]{{2,60}})"
-_NEXT = re.compile(rf"(?:\s|[:=])+{_VALUE}")
+_NEXT = re.compile(rf"(?:\s|[:=\u2013\u2014])+{_VALUE}")
 _TIED = re.compile(
-    r"[^\n.;,]{0,50}?(?:, [^\n.;,]{0,40},)?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\s(?:"
+    r"[^\n.;,]{0,50}?(?:, [^\n.;,]{0,40},)?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\u0e04\u0e37\u0e2d|\u0ec1\u0ea1\u0ec8\u0e99|\s(?:"
     + "|".join(re.escape(w) for w in BONDS if w.isalpha() and not IS_DENSE.match(w) and w not in _AS)
     + rf")(?=\s)){_VALUE}"
 )
