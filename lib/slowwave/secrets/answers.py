@@ -196,18 +196,24 @@ def spelled(text: str, at: int) -> list[Span]:
     one = _SPELLED.search(text, at, at + 2 * BEFORE)
     if one is None:
         return []
-    between = text[at : one.start("value")].rstrip("\n")
+    part = one.lastgroup if one.lastgroup in ("placed", "bits") else "value"
+    between = text[at : one.start(part)].rstrip("\n")
     tokens = tokens_of(between)
     gap, bound = gap_of(tokens)
-    if are_parted(between, tokens) or (gap and bound < CLEAR) or len(tokens) > FEW_WORDS + 2:
+    is_long = bound == CLEAR and one.end(part) - one.start(part) > _LONG_ROW
+    if are_parted(between, tokens) or (gap and bound < CLEAR) or len(tokens) > FEW_WORDS * (1 + 2 * is_long) + 2:
         return []
-    return [one.span("value")]
+    return [one.span(part)]
 
 
+_LONG_ROW = 12
 # single letters and digits, all parted by the same sign
 _SPELLED = re.compile(
-    r"[\s:=\"'`(](?P<value>[^\W_]"
-    r"(?P<by>[ \-._,/|\n]|\n[\-*] |, |\u00a0|  | - |\\n)(?:[!-~](?P=by)){4,40}[!-~])(?![^\s\"'`.,;)])"
+    r"[\s:=\uff1a\"'`(](?P<value>[^\W_]"
+    r"(?P<by>[ \-._,/|\n\u3001\u00b7]|\n[\-*] |, |\u00a0|  | [\-\u00b7\u2022|/] |\\n)(?:[!-~](?P=by)){4,40}[!-~])(?![^\s\"'`.,;)])"
+    # or with their places, or bit by bit
+    r"|[\s:=](?P<placed>(?:\d{1,2}[=:.)] ?[!-~][ ,;]{1,2}){4,40}\d{1,2}[=:.)] ?[!-~])(?!\S)"
+    r"|[\s:=](?P<bits>(?:[01]{8}[ _]?){5,80}[01]{8})(?!\S)"
 )
 
 

@@ -25,10 +25,10 @@ _SOON = 100
 _TWO_CODES = re.compile(
     r"[0-9][0-9a-fA-F]{1,2}(?![0-9a-zA-Z])[^\w\n]{0,4}(?:[a-zA-Z.]{2,12}\$?\()?(?:0[xX]|x|U\+00|&H)?[0-9a-fA-F]{2}"
 )
-_TO_VALUE = re.compile(r"[\w\-.\]\"')]{0,40}\s{0,4}(?:[:=]=?|<-|\+=)\s{0,4}")
+_TO_VALUE = re.compile(r"[\w\-.\]\"')]{0,40}(?:\s{0,4}(?:[:=]=?|<-|\+=)\s{0,4}|[ \t]{1,4}(?=[\"'$]))")
 # one item of an expression: a literal with places for variables, a variable, a bare word with one
 _ITEM = re.compile(
-    r"[bfFrRu$@]{0,2}(?P<q>[\"'`])(?P<literal>[^\"'`\n]{0,80})(?P=q)|(?P<name>[$%#]{0,2}[{(]{0,2}[A-Za-z_]\w{0,40}+[})%]{0,2}+)"
+    r"[bfFrRu$@]{0,2}(?P<q>[\"'`])(?P<literal>[^\"'`\n]{0,80})(?P=q)|(?P<name>%[A-Za-z_]\w{0,40}+%|[$#]{0,2}[{(]{0,2}[A-Za-z_]\w{0,40}+[})]{0,2}+)"
 )
 _WITHIN = re.compile(
     r"[$#]?\{\{?\s?(?P<braced>[A-Za-z_]\w{0,40})\s?\}\}?|\$(?P<bare>[A-Za-z_]\w{0,40})|%(?P<batch>[A-Za-z_]\w{0,40})%"
@@ -37,7 +37,7 @@ _SIGN = re.compile(r"[ \t]{0,3}(?:(?:[+.&~|<>,]{1,3}|\.\.)[ \t]{0,3}(?:\n[ \t]{0
 _EXPRESSION_END = re.compile(r"\s{0,4}(?:[;,)#}]|\n|\Z|//)")
 _MOST_ITEMS = 6
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
-_VALUE = r"\s{0,4}(?::\s?\w{1,12}\s{0,2})?:?=\s{0,4}(?P<q>[\"'`])?(?P<value>(?(q)[^\"'`\n]{1,80}|[^\s\"'`;,)]{1,80}))"
+_VALUE = r"\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?::?=\s{0,4}|(?<=\w)[ \t]{1,4}(?=[\"']))(?P<q>[\"'`])?(?P<value>(?(q)[^\"'`\n]{1,80}|[^\s\"'`;,)]{1,80}))"
 _NUMBER = re.compile(
     r"(?P<stem>[\w\-.]{0,40}?)(?P<by>[_\-.]?(?:(?i:part|p|half|chunk|seg|piece)[_\-]?)?)"
     r"(?P<number>[1-4]|[A-Da-d]|(?i:one|two|three|first|second|third|left|right|head|tail|start|end|prefix|suffix))"
@@ -69,7 +69,7 @@ def built(text: str, start: int, end: int) -> Iterator[tuple[View, bool]]:
             yield _shown(text, start, end, parts), True
 
 
-_GIVEN = re.compile(r"[\w\-.\]\"')]{0,40}\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?:[:+]?=|:|<-)")
+_GIVEN = re.compile(r"[\w\-.\]\"')]{0,40}\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?:[:+]?=|:|<-|[ \t]\"\$)")
 _WORD_BEFORE = re.compile(r"[\w\-.]{1,40}\Z")
 
 

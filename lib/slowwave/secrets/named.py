@@ -17,7 +17,7 @@ from slowwave.secrets.validity import (
 
 # what may stand between a name and its value: an assignment, a tag, or the next line of a list of names and values
 _SEP = (
-    r"(?P<tail>[\w\-.]{0,40})(?:\[\w{0,6}\])?[\"'`\]]{0,2}(?:[ \t]{0,10}(?:=>|:=|[:=](?!=))\s{0,10}|>"
+    r"(?P<tail>[\w\-.]{0,40})(?:\[\w{0,6}\])?[\"'`\]]{0,2}(?:[ \t]{0,10}(?:=>|:=|[:=](?!=))\s{0,10}|(?:</\w{1,10}>\s{0,20}<\w{1,10})?>"
     r"|,?\s{0,60}[\"']?value[\"']?\s{0,4}[:=]\s{0,4})"
 )
 _OPEN = r"(?:[bfru]{0,2}[\"'`])?"
@@ -211,10 +211,10 @@ NAMED: tuple[Rule, ...] = (
         "password",
         _PASSWORD_NAMES,
         # in quotes, or the rest of a line
-        r"(?i:or[dt]|d|ña)?" + _SEP + r"(?:[bfruN@L]{0,2}(?P<quote>[\"'`])|(?<=[=: ]))(?P<secret>[^\s\"'`]{6,60})"
+        r"(?i:or[dt]|d|ña)?(?:" + _SEP + r"|[ \t](?=[\"']))(?:[bfruN@L]{0,2}(?P<quote>[\"'`])|(?<=[=: ]))(?P<secret>[^\s\"'`]{6,60})"
         r"(?(quote)(?P=quote)|(?<![;,{(\[)])(?=\n|\Z))",
         behind=True,
-        is_valid=looks_quoted,
+        is_valid=lambda s: looks_quoted(s) or ("." in s and oddness(s) > 0),
     ),
     Rule(
         "password",
@@ -246,6 +246,14 @@ NAMED: tuple[Rule, ...] = (
         r"(?P<secret>[^\s\"'$<]{6,200})[\"']",
         behind=True,
         is_valid=lambda s: oddness(s) > 0 or looks_quoted(s),
+    ),
+    Rule(
+        "password",
+        _PASSWORD_NAMES,
+        # what is put in the place of a name
+        r"(?i:or[dt]|d)?[@}%_\]]{1,4}(?P<by>[/|#])(?P<secret>[^\s/|#]{6,80})(?P=by)",
+        behind=True,
+        is_valid=lambda s: looks_chosen(s) and oddness(s) > 0,
     ),
     Rule(
         "password",
