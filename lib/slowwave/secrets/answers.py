@@ -5,6 +5,7 @@ that are told letter by letter, or in two halves, are here too: the words around
 """
 
 import re
+from functools import cache
 
 from slowwave.secrets.nouns import words
 from slowwave.secrets.oddness import oddness
@@ -195,15 +196,48 @@ def spelled(text: str, at: int) -> list[Span]:
     """Return a value that is told letter by letter, behind its noun."""
     one = _SPELLED.search(text, at, at + 2 * BEFORE)
     if one is None:
-        return []
+        return _said_in_words(text, at)
     part = one.lastgroup if one.lastgroup in ("placed", "bits") else "value"
     between = text[at : one.start(part)].rstrip("\n")
     tokens = tokens_of(between)
     gap, bound = gap_of(tokens)
     is_long = bound == CLEAR and one.end(part) - one.start(part) > _LONG_ROW
-    if are_parted(between, tokens) or (gap and bound < CLEAR) or len(tokens) > FEW_WORDS * (1 + 2 * is_long) + 2:
+    is_row = one.end(part) - one.start(part) > _LONG_ROW and gap <= FEW_WORDS
+    if are_parted(between, tokens) or (gap and bound < CLEAR and not is_row) or len(tokens) > FEW_WORDS * (1 + 2 * is_long) + 2:
         return []
     return [one.span(part)]
+
+
+def _said_in_words(text: str, at: int) -> list[Span]:
+    """Return a value that is told by the words of a spelling alphabet, or with its signs by their names."""
+    head = _TO_WORDS.match(text, at, at + BEFORE)
+    if head is None:
+        return []
+    for row in (_alphabet(), _signs_named()):
+        said = row.match(text, head.end(), head.end() + 2 * BEFORE)
+        if said and not has_word(said["said"], "speaking", "characters"):
+            return [said.span("said")]
+    return []
+
+
+_TO_WORDS = re.compile(r"(?:[ ,][^\n.;:=]{0,50})?(?:[:=\uff1a]| is| ist| est| es| \u00e8| \u00e9| \u00e4r| er| to| je)\s{1,3}")
+_PARTED = r"(?:[ ,\-/.;\u3001]|, | then | and | und | dann | y | et | puis ){1,2}"
+
+
+@cache
+def _alphabet() -> re.Pattern[str]:
+    """Return what matches a row of words that stand for letters and digits."""
+    word = "(?:" + "|".join(re.escape(w) for w in sorted(words("spelling"), key=len, reverse=True)) + ")"
+    return re.compile(rf"(?P<said>{word}(?:{_PARTED}{word}){{5,40}})(?!\w)", re.IGNORECASE)
+
+
+@cache
+def _signs_named() -> re.Pattern[str]:
+    """Return what matches words with the name of a sign among them."""
+    sign = r"(?:(?:the |a |an |un |une |una |ein )?(?:" + "|".join(sorted(words("sign"), key=len, reverse=True)) + r")(?!\w))"
+    word = r"(?:(?:capital|uppercase|lowercase|gro\u00df|klein|majuscule|may\u00fascula|maiuscola) )?[^\W_]{1,20}"
+    tie = r"(?:,? (?:and then|then|followed by|und dann|dann|puis|luego|poi|depois|daarna|sen|potem|potom|\u0437\u0430\u0442\u0435\u043c|\u043f\u043e\u0442\u043e\u043c) |, | )"
+    return re.compile(rf"(?P<said>{word}{tie}{sign}{tie}{word}(?:{tie}(?:{sign}|(?=\w+,|\w+ then)|(?<=, ){word})){{0,8}})", re.IGNORECASE)
 
 
 _LONG_ROW = 12

@@ -61,6 +61,7 @@ def built(text: str, start: int, end: int) -> Iterator[tuple[View, bool]]:
     begin = word.start() if word else start
     for parts in (
         _of_words(text, end),
+        _of_list(text, end),
         _of_call(text, end),
         _of_variables(text, begin, end),
         _of_numbered(text, begin),
@@ -69,7 +70,7 @@ def built(text: str, start: int, end: int) -> Iterator[tuple[View, bool]]:
             yield _shown(text, start, end, parts), True
 
 
-_GIVEN = re.compile(r"[\w\-.\]\"')]{0,40}\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?:[:+]?=|:|<-|[ \t]\"\$)")
+_GIVEN = re.compile(r"[\w\-.\]\"')]{0,40}\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?:[:+]?=|:|<-|[ \t](?:\"\$|\(string join))")
 _WORD_BEFORE = re.compile(r"[\w\-.]{1,40}\Z")
 
 
@@ -125,6 +126,19 @@ _QUOTED = re.compile(r"[^\s\"'`;,=()\[\]{}$\\|&<>]{1,60}|\"[^\"\s$]{1,60}\"|'[^'
 _QUOTED_WORD = re.compile(
     rf"(?=[^\s\"']{{1,60}}[\"']|([\"'])[^\s\"']{{1,60}}\1[^\s\"',;)\]}}])(?:{_QUOTED.pattern}){{2,6}}(?=[\s;|&]|\Z)"
 )
+
+
+def _of_list(text: str, end: int) -> list[Part]:
+    """Return the words of a list that is written without quotes."""
+    row = _WORD_LIST.match(text, end)
+    every = list(_BARE_WORD.finditer(text, row.start("words"), row.end("words"))) if row else []
+    return [(one[0], one.start(), len(one[0])) for one in every] if len(every) > 1 else []
+
+
+_WORD_LIST = re.compile(
+    r"[^\n;]{0,40}?(?:%[wW][\[({<]|\bqw\s?[\[({/<]|string join (?:''|\"\") )(?P<words>[^\])}/>\n]{6,80})"
+)
+_BARE_WORD = re.compile(r"\S+")
 
 
 def _of_call(text: str, end: int) -> list[Part]:

@@ -67,7 +67,7 @@ def few_digits(text: str, at: int, least: int, *, is_rare: bool) -> list[Span]:
             break
         if between.strip(OPENERS + ":=\uff1a ")[-1:] in OF_CODE or len(found[0]) < least:
             continue
-        if tokens and has_word(tokens[-1], "uncoded"):
+        if has_word(" ".join(tokens[-2:]), "uncoded"):
             continue  # the number of an issue, a page
         return [found.span()]
     return []

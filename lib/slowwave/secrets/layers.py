@@ -139,7 +139,7 @@ _DIGITS = "".join(
 # accents by themselves, too; signs beside a small picture are taken for such as hide, which does no harm
 FOLDED = re.compile(
     rf"[{_HIDDEN}\u0300-\u036f\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089\uff01-\uff5e"
-    r"{_DIGITS}\u2460-\u24ea\U0001d400-\U0001d7ff]"
+    rf"{_DIGITS}\u2460-\u24ea\U0001d400-\U0001d7ff]"
 )
 
 

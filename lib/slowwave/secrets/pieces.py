@@ -37,7 +37,7 @@ _OPENS = re.compile(rf"(?:{_OPEN}){{1,6}}+(?P<comma>)(?=[\"'`])")
 _BODY = re.compile(r"(?:[^\"'`\\\n]|\\(?:[^\n]|\r?\n[ \t]{0,80})){0,400}")
 _TEMPLATE = re.compile(r"[$#]?\{\s{0,4}\Z")
 _INNER = re.compile(r"(?P<q>[\"'`])(?P<body>[^\"'`\n]{0,200})(?P=q)\s{0,4}\}")
-_PLACES = re.compile(r"(?:%[sv]|%\d\$s|\{\d?\}|\{:s\})+")
+_PLACES = re.compile(r"[\-_.:/]?(?:(?:%[sv]|%\d\$s|\{\d?\}|\{:s\})[\-_.:/]?)+")
 _JOINING = re.compile(
     r"(?i:join|concat|implode|paste|print|strcat|append|mkstring|reduce|fold|to_?string|format|sprintf|printf|merge|glue)|\b(?:str|cat|sum)\b|%|\s-f\s"
 )
@@ -86,6 +86,8 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
     quote = first.end() - 1
     tied = _TIE.match(text, first.start(), quote)
     tie = tied.end() if tied else quote
+    if inner := _TEMPLATED.match(text, quote):
+        quote = inner.end()
     # what closes a part of a template begins none
     is_value = text[quote + 1 : quote + 2] != "}"
     spans = _literals(text, quote, -1) if is_value else ()
@@ -118,6 +120,8 @@ def _behind_word(text: str, quote: int) -> tuple[tuple[int, int], ...]:
     return ()
 
 
+# a template that is a literal itself
+_TEMPLATED = re.compile(r"[\"']\{\{-?[ \t]{0,3}(?=[\"'])")
 _LATER = 24
 _LATER_OPENING = re.compile(r"(?:[\[({,]\s{0,8}|\s)(?=[\"'])")
 
@@ -294,7 +298,7 @@ def as_one(text: str, row: Row) -> View:
 
 
 _UNTIED = re.compile(
-    r"(?:\s|(?:(?![\w.:!]{0,40}(?i:passw|pwd|secret|token))(?:new\s)?[\w.:!]{1,40})?\(|(?<=[:=]\s)[\"'](?=\{\{)|,\Z|[\w.:!]{6,40}\s\{|<-|\u2190|[)\[{]|(?<=[\s\[(])[bfruLNS@$]{1,2}|(?<=\s)[A-Za-z_]\w{0,20}[.:]{1,2}\w{1,20}(?=\s)|::)+\Z"
+    r"(?:\s|(?:(?<![\w.:!])(?![\w.:!]{0,40}(?i:passw|pwd|secret|token))(?:new\s)?[\w.:!]{1,40})?\(|(?<=[:=]\s)[\"'](?=\{\{)|,(?=\s{0,40}\Z)|[\w.:!]{6,40}\s\{|<-|\u2190|[)\[{]|(?<=[\s\[(])[bfruLNS@$]{1,2}|(?<=\s)[A-Za-z_]\w{0,20}[.:]{1,2}\w{1,20}(?=\s)|::)+\Z"
 )
 _SIGNS = frozenset(":=>")
 _IN_WORDS = re.compile(r" \w+\Z")

@@ -128,7 +128,7 @@ def _meaning(anchor: str, own: Sequence[Rule], noun: Noun | None, *, is_block: b
 
 
 # short, and hardly ever anything else in source code
-_SHORT_NAMES = ("pw=", "pw:", "pw ", "psw", "pws")
+_SHORT_NAMES = ("pw=", "pw:", "pw ", "psw", "pws", "pwd=", "pwd ")
 
 
 # a word may end with the text

@@ -122,9 +122,10 @@ def _loose(text: str, start: int, at: int, kind: Kind, *, is_found: bool) -> lis
     if DIGIT.search(text, max(0, start - BEFORE), at + 2 * BEFORE) is None:
         # without a digit it can be words only
         is_said = kind in _SPELLED and not is_found
-        return (phrase(text, start, at) or phrase_before(text, start)) if is_said else found
+        return (spelled(text, at) or phrase(text, start, at) or phrase_before(text, start)) if is_said else found
     if kind in _SPELLED:
-        found += [] if is_found else spelled(text, at) or phrase(text, start, at) or phrase_before(text, start)
+        found += spelled(text, at)
+        found += [] if is_found or found else phrase(text, start, at) or phrase_before(text, start)
         found += joined_words(text, start, at)
     if kind in _AROUND:
         least, chosen = _AROUND[kind]
