@@ -203,7 +203,11 @@ def spelled(text: str, at: int) -> list[Span]:
     gap, bound = gap_of(tokens)
     is_long = bound == CLEAR and one.end(part) - one.start(part) > _LONG_ROW
     is_row = one.end(part) - one.start(part) > _LONG_ROW and gap <= FEW_WORDS
-    if are_parted(between, tokens) or (gap and bound < CLEAR and not is_row) or len(tokens) > FEW_WORDS * (1 + 2 * is_long) + 2:
+    if (
+        are_parted(between, tokens)
+        or (gap and bound < CLEAR and not is_row)
+        or len(tokens) > FEW_WORDS * (1 + 2 * is_long) + 2
+    ):
         return []
     return [one.span(part)]
 
@@ -215,12 +219,14 @@ def _said_in_words(text: str, at: int) -> list[Span]:
         return []
     for row in (_alphabet(), _signs_named()):
         said = row.match(text, head.end(), head.end() + 2 * BEFORE)
-        if said and not has_word(said["said"], "speaking", "characters"):
+        if said and not has_word(said["said"], "characters"):
             return [said.span("said")]
     return []
 
 
-_TO_WORDS = re.compile(r"(?:[ ,][^\n.;:=]{0,50})?(?:[:=\uff1a]| is| ist| est| es| \u00e8| \u00e9| \u00e4r| er| to| je)\s{1,3}")
+_TO_WORDS = re.compile(
+    r"(?:[ ,][^\n.;:=]{0,50})?(?:[:=\uff1a]| is| ist| est| es| \u00e8| \u00e9| \u00e4r| er| to| je)\s{1,3}"
+)
 _PARTED = r"(?:[ ,\-/.;\u3001]|, | then | and | und | dann | y | et | puis ){1,2}"
 
 
@@ -234,10 +240,17 @@ def _alphabet() -> re.Pattern[str]:
 @cache
 def _signs_named() -> re.Pattern[str]:
     """Return what matches words with the name of a sign among them."""
-    sign = r"(?:(?:the |a |an |un |une |una |ein )?(?:" + "|".join(sorted(words("sign"), key=len, reverse=True)) + r")(?!\w))"
+    sign = (
+        r"(?:(?:the |a |an |un |une |una |ein )?(?:"
+        + "|".join(sorted(words("sign"), key=len, reverse=True))
+        + r")(?!\w))"
+    )
     word = r"(?:(?:capital|uppercase|lowercase|gro\u00df|klein|majuscule|may\u00fascula|maiuscola) )?[^\W_]{1,20}"
     tie = r"(?:,? (?:and then|then|followed by|und dann|dann|puis|luego|poi|depois|daarna|sen|potem|potom|\u0437\u0430\u0442\u0435\u043c|\u043f\u043e\u0442\u043e\u043c) |, | )"
-    return re.compile(rf"(?P<said>{word}{tie}{sign}{tie}{word}(?:{tie}(?:{sign}|(?=\w+,|\w+ then)|(?<=, ){word})){{0,8}})", re.IGNORECASE)
+    return re.compile(
+        rf"(?P<said>{word}{tie}{sign}{tie}{word}(?:{tie}(?:{sign}|(?=\w+,|\w+ then)|(?<=, ){word})){{0,8}})",
+        re.IGNORECASE,
+    )
 
 
 _LONG_ROW = 12

@@ -67,7 +67,7 @@ def few_digits(text: str, at: int, least: int, *, is_rare: bool) -> list[Span]:
             break
         if between.strip(OPENERS + ":=\uff1a ")[-1:] in OF_CODE or len(found[0]) < least:
             continue
-        if has_word(" ".join(tokens[-2:]), "uncoded"):
+        if has_word(" ".join([word for word in tokens if word[0].isalnum()][-1:]), "uncoded"):
             continue  # the number of an issue, a page
         return [found.span()]
     return []
@@ -95,6 +95,8 @@ def opening(text: str, start: int, at: int) -> list[Span]:
     begin = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
     stop = text.find("\n", at, at + BEFORE)
     stop = min(len(text), at + BEFORE) if stop < 0 else stop
+    if dialled := _DIALLED.search(text, at, stop):
+        return [dialled.span("value")]
     for code in _CODE_WORD.finditer(text, begin, stop):
         apart = text[min(at, code.end()) : max(start, code.start())]
         is_about = text[at : at + 1] in COLONS and at < code.start()
@@ -114,7 +116,7 @@ def opening(text: str, start: int, at: int) -> list[Span]:
                 and (not gap or bound == CLEAR or is_behind or (bound and is_last(text, found.end())))
                 and not are_parted(between, tokens)
             ):
-                return [found.span()]
+                return [found.span(), *(_opened_with(text, start, at, stop) if found.start() < start else [])]
             break
     return [*_told_before(text, begin, start, stop), *_opened_with(text, start, at, stop)][:1]
 
@@ -146,8 +148,14 @@ def _opened_with(text: str, start: int, at: int, stop: int) -> list[Span]:
     return [found.span()] if is_with and len(tokens) <= FEW_WORDS + 2 else []
 
 
+# how a lock is turned
+_DIALLED = re.compile(
+    r"(?<!\w)(?i:left|right|clockwise|links|rechts|gauche|droite|izquierda|derecha|esquerda|direita|sinistra|destra|v\u00e4nster|h\u00f6ger"
+    r"|venstre|h\u00f8jre|lewo|prawo|doleva|doprava|\u0432\u043b\u0435\u0432\u043e|\u0432\u043f\u0440\u0430\u0432\u043e)"
+    r"(?: to| auf| bis| a| na| til)? (?P<value>\d{1,2}(?:[ \-,/]{1,2}\d{1,2}){2,3})(?![\d:])"
+)
 # "the alarm's 4711"
-_OWNED = re.compile(r"['\u2019]s (?P<digits>\d{4,8})(?=[.,;!?]?(?:\s|\Z))")
+_OWNED = re.compile(r"(?:(?<=['\u2019]s)|['\u2019]s) (?P<digits>\d{4,8})(?=[.,;!?]?(?:\s|\Z))")
 
 
 def entered_digits(text: str, start: int, at: int) -> list[Span]:
@@ -159,9 +167,15 @@ def entered_digits(text: str, start: int, at: int) -> list[Span]:
         if found.start() < at and found.end() > start:
             continue
         apart = text[at : found.start()] if found.start() >= at else text[found.end() : start]
-        before = text[first : found.start()].rstrip(" :\"'`*").rpartition(" ")[2].strip("\"'`*(,").lower()
+        words_before = text[first : found.start()].rstrip(" :\"'`*").split()[-2:]
+        before = words_before[-1].strip("\"'`*(,").lower() if words_before else ""
         behind = text[found.end() : stop].lstrip(" \"'`*")
-        is_entered = before in _ENTERING or _is_entering(behind) or before.endswith(_DENSE_ENTERING)
+        is_entered = (
+            before in _ENTERING
+            or " ".join(words_before).lower() in _ENTERING
+            or _is_entering(behind)
+            or before.endswith(_DENSE_ENTERING)
+        )
         if is_entered and len(tokens_of(apart)) <= MOST_WORDS and not any(sign in apart for sign in ".!?\u3002"):
             return [found.span()]
     return []

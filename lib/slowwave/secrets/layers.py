@@ -134,7 +134,24 @@ _HIDDEN = (
 # of scripts that write numbers with their own: they are folded to ours
 _DIGITS = "".join(
     f"{chr(zero)}-{chr(zero + 9)}"
-    for zero in (0x660, 0x6F0, 0x7C0, 0x966, 0x9E6, 0xA66, 0xAE6, 0xB66, 0xBE6, 0xC66, 0xCE6, 0xD66, 0xE50, 0xED0, 0x1040, 0x17E0)
+    for zero in (
+        0x660,
+        0x6F0,
+        0x7C0,
+        0x966,
+        0x9E6,
+        0xA66,
+        0xAE6,
+        0xB66,
+        0xBE6,
+        0xC66,
+        0xCE6,
+        0xD66,
+        0xE50,
+        0xED0,
+        0x1040,
+        0x17E0,
+    )
 )
 # accents by themselves, too; signs beside a small picture are taken for such as hide, which does no harm
 FOLDED = re.compile(

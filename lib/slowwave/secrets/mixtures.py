@@ -11,7 +11,19 @@ from string import ascii_letters, digits
 
 from slowwave.secrets.nouns import words
 from slowwave.secrets.oddness import is_hex_text, oddness
-from slowwave.secrets.phrases import BEFORE, BEYOND_DOUBT, CLEAR, DENSE, IS_DENSE, REACH, TOKEN, Span, is_last, trimmed
+from slowwave.secrets.phrases import (
+    BEFORE,
+    BEYOND_DOUBT,
+    CLEAR,
+    COLONS,
+    DENSE,
+    IS_DENSE,
+    REACH,
+    TOKEN,
+    Span,
+    is_last,
+    trimmed,
+)
 
 # letters and digits, signs that may stand within a value, anything else
 _SHAPE = bytes(97 if chr(c).isalnum() or chr(c) == "?" else 35 if chr(c) in "!#$&*^~" else 32 for c in range(256))
@@ -31,7 +43,7 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 # how people choose one: a name and a year, also with a line or a point between
 _CHOSEN = re.compile(
     r"(?!(?i:\w*(?:pass|login|token|secret)))"
-    r"(?![A-Z]{1,4}\d{1,4}\Z|[A-Z]+\d\Z)(?:[a-z]{4,20}[_.\-+%~]?\d{2,6}|(?=(?:[^\W\d_][_.\-+%~]?){5})[^\W\d_]{3,16}[+%~][^\W\d_]{0,16}\d{1,6}|(?=(?:[^\W\d_][_.\-]?){8})[^\W\d_]{2,16}(?:[_.\-][^\W\d_]{2,16}){1,4}[_.\-]?\d{1,6}|[^\W\d_a-z](?:[^\W\d_]{2,20}(?:[_.\-]\d|\d\d)|[^\W\d_A-Z]{4,20}\d)\d{0,5}[A-Za-z!?.*#$]?|(?=[^\W\d_]*[^\x00-\u024f])[^\W\d_]{3,20}\d{2,6})"
+    r"(?![A-Z]{1,4}\d{1,4}\Z|[A-Z]+\d\Z)(?:[a-z]{4,20}[_.\-+%~]?\d{2,6}|[a-z]{2,16}(?:[A-Z][a-z]{2,15}){1,3}[_.\-+%~]\d{2,6}|(?=(?:[^\W\d_][_.\-+%~]?){5})[^\W\d_]{3,16}[+%~][^\W\d_]{0,16}\d{1,6}|(?=(?:[^\W\d_][_.\-]?){8})[^\W\d_]{2,16}(?:[_.\-][^\W\d_]{2,16}){1,4}[_.\-]?\d{1,6}|[^\W\d_a-z](?:[^\W\d_]{2,20}(?:[_.\-]\d|\d\d)|[^\W\d_A-Z]{4,20}\d)\d{0,5}[A-Za-z!?.*#$]?|(?=[^\W\d_]*[^\x00-\u024f])[^\W\d_]{3,20}\d{2,6})"
 )
 _NAMING = frozenset(words("naming"))
 _NAMING_DENSE = tuple(word for word in _NAMING if IS_DENSE.match(word))
@@ -48,7 +60,11 @@ _TYING = frozenset(w for head in ("with", "joiner") for w in words(head)) | {
     "och",
 }
 # what is said to be one, to be entered or to be wanted
-_GIVEN = _ENTERING | _TYING | frozenset(w for head in ("bond", "wants", "joiner") for w in words(head) if w.isalpha() or "'" in w)
+_GIVEN = (
+    _ENTERING
+    | _TYING
+    | frozenset(w for head in ("bond", "wants", "joiner") for w in words(head) if w.isalpha() or "'" in w)
+)
 _QUOTED = tuple("\"'`\u201c\u00ab(")
 _TIED = "|".join(
     re.escape(word) for word in words("bond") if word.isalpha() and len(word) > 1 and not IS_DENSE.match(word)
@@ -143,6 +159,22 @@ def around(text: str, start: int, at: int, least: int, *, chosen: bool, is_plain
     return [span for span in spans if _is_odd(text, first, span, least, chosen=chosen, is_plain=is_plain)]
 
 
+def far(text: str, at: int) -> list[Span]:
+    """Return the value that a sentence ends with, or that commas enclose, which began with a noun long before."""
+    stop = text.find("\n", at, at + _FAR)
+    for tied in _FAR_TIED.finditer(text, at + REACH, min(len(text), at + _FAR) if stop < 0 else stop):
+        left, right = trimmed(text, *tied.span("value"))
+        odd = oddness(text[left:right])
+        if odd >= CLEAR or (odd and _CHOSEN.fullmatch(text, left, right)):
+            return [(left, right)]
+    return []
+
+
+_FAR = 420
+_FAR_TIED = re.compile(
+    r"(?<=\s)(?:is|was|it's|ist|war|lautet|est|c'est|es|era|\u00e8|\u00e9|\u00e4r|er|to|je|on)[,:]? [\"'`]?"
+    r"(?P<value>(?=[^\s0-9]{0,60}[0-9])[^\s]{6,60}?)[\"'`]?(?=[.,;!](?:\s|\Z))"
+)
 # within code
 _LITERAL = re.compile(r"(?<=[\"'`])(?P<value>(?=[^\s\"'`]*[0-9])[^\s\"'`]{6,80})(?=[\"'`])")
 
@@ -154,7 +186,9 @@ def _is_odd(text: str, first: int, span: Span, least: int, *, chosen: bool, is_p
     odd = BEYOND_DOUBT if is_hex_text(value.removeprefix("0x")) else odd
     if odd >= least or bool(chosen and odd and _is_chosen(text, first, left, right, is_plain=is_plain)):
         return True
-    return odd >= CLEAR and least > CLEAR and _word_before(text, first, left) in _GIVEN
+    if odd < CLEAR or least == CLEAR:
+        return False
+    return _word_before(text, first, left) in _GIVEN or text[first:left].rstrip(" \"'`*").endswith(COLONS)
 
 
 def _is_chosen(text: str, first: int, left: int, right: int, *, is_plain: bool = True) -> bool:
@@ -171,7 +205,13 @@ def _is_chosen(text: str, first: int, left: int, right: int, *, is_plain: bool =
         return True
     if _CHOSEN.fullmatch(text, left, right) is None:
         return False
-    return is_plain or before in _TYING or before in _GIVEN or text[left - 1 : left] in _QUOTED or not text[left:right].islower()
+    return (
+        is_plain
+        or before in _TYING
+        or before in _GIVEN
+        or text[left - 1 : left] in _QUOTED
+        or not text[left:right].islower()
+    )
 
 
 def _word_before(text: str, first: int, left: int) -> str:

@@ -66,7 +66,9 @@ NAMED: tuple[Rule, ...] = (
     ),
     Rule(
         "signed-url",
-        tuple(f"{sign}{name}=" for sign in "?&" for name in ("key", "token", "apikey", "api_key", "auth", "pass", "pwd")),
+        tuple(
+            f"{sign}{name}=" for sign in "?&" for name in ("key", "token", "apikey", "api_key", "auth", "pass", "pwd")
+        ),
         r"(?P<secret>[\w\-.~%]{8,400})",
         behind=True,
         is_valid=lambda s: looks_opaque(s) or (oddness(s) >= _BEYOND_DOUBT and _SHORT_HEX.fullmatch(s) is None),
@@ -211,7 +213,9 @@ NAMED: tuple[Rule, ...] = (
         "password",
         _PASSWORD_NAMES,
         # in quotes, or the rest of a line
-        r"(?i:or[dt]|d|ña)?(?:" + _SEP + r"|[ \t](?=[\"']))(?:[bfruN@L]{0,2}(?P<quote>[\"'`])|(?<=[=: ]))(?P<secret>[^\s\"'`]{6,60})"
+        r"(?i:or[dt]|d|ña)?(?:"
+        + _SEP
+        + r"|[ \t](?=[\"']))(?:[bfruN@L]{0,2}(?P<quote>[\"'`])|(?<=[=: ]))(?P<secret>[^\s\"'`]{6,60})"
         r"(?(quote)(?P=quote)|(?<![;,{(\[)])(?=\n|\Z))",
         behind=True,
         is_valid=lambda s: looks_quoted(s) or ("." in s and oddness(s) > 0),

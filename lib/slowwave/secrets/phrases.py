@@ -105,4 +105,4 @@ def has_word(text: str, *heads: str) -> bool:
     return any(word in plain for word in needles(*heads))
 
 
-_SIGNS = re.compile(r"[^\w\u0300-\u036f\u0900-\u0dff]|_")
+_SIGNS = re.compile(r"[^\w\u0300-\u036f\u0900-\u0eff\u1000-\u109f\u1780-\u17ff]|_")

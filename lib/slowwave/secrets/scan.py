@@ -91,7 +91,10 @@ _FOREIGN_NOUNS = tuple(
     (form, kinds)
     for noun, kinds in (*NOUNS.items(), *((word, None) for word in _ABOUT_CARDS if word not in NOUNS))
     if not noun.isascii()
-    for form in dict.fromkeys((noun, noun.capitalize(), noun.upper()))
+    # "\u041f\u0406\u041d-\u043a\u043e\u0434", too
+    for form in dict.fromkeys(
+        (noun, noun.capitalize(), noun.upper(), "-".join((noun.split("-")[0].upper(), *noun.split("-")[1:])))
+    )
 )
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from slowwave.secrets.answers import answered, fed, halves, joined_words, security_answer, spelled
 from slowwave.secrets.codes import CARD_DIGITS, PIN_DIGITS, coded, entered_digits, few_digits, of_user, opening, pair_of
 from slowwave.secrets.kinds import DIGIT, Kind, Noun, is_within
-from slowwave.secrets.mixtures import answered_below, around, below, listed, phrase, phrase_before
+from slowwave.secrets.mixtures import answered_below, around, below, far, listed, phrase, phrase_before
 from slowwave.secrets.nouns import words
 from slowwave.secrets.oddness import oddness
 from slowwave.secrets.phrases import (
@@ -37,6 +37,7 @@ from slowwave.secrets.phrases import (
     tokens_of,
     trimmed,
 )
+from slowwave.secrets.validity import looks_quoted
 
 _ENTERING = frozenset(words("entering"))
 _WITH = frozenset(words("with"))
@@ -134,6 +135,8 @@ def _loose(text: str, start: int, at: int, kind: Kind, *, is_found: bool) -> lis
         found += around(text, start, at, least, chosen=chosen, is_plain=is_plain)
         if kind in _PLAIN and not found and not is_found:
             found += answered_below(text, at)
+        if kind is Kind.PASSWORD and not found and not is_found and len(text) > at + REACH:
+            found += far(text, at)
     if kind in _HEADS and at < len(text):
         found += below(text, start, at) or listed(text, at)
     return found
@@ -210,6 +213,14 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
             needed = CLEAR
         if kind is Kind.KEY and _HEX.fullmatch(value):
             needed = CLEAR  # else a hash, which nobody calls a token
+        if needed < _NEVER and not oddness(value) and (bound == CLEAR or kind is Kind.SHORT) and kind in _SPELLED:
+            right, value = _with_brackets(text, left, right, stop)
+            is_quoted = text[left - 1 : left] in _QUOTES and text[right : right + 1] == text[left - 1]
+            if (is_quoted or not gap) and looks_quoted(value):
+                yield left, right
+                again = True
+                last = stop
+                continue
         if value and needed < _NEVER and oddness(value) >= needed:
             yield left, right
             again = True
@@ -217,6 +228,19 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
             return
         # what was passed over counts as a word
         last = stop if again else last
+
+
+_QUOTES = ("'", '"', "`")
+
+
+def _with_brackets(text: str, left: int, right: int, stop: int) -> tuple[int, str]:
+    """Return where a value ends, and the value: a bracket that closes one of its own belongs to it."""
+    value = text[left:right]
+    if right < stop and (
+        text[right] == ")" and "(" in value or text[right] == "]" and "[" in value and "]" not in value
+    ):
+        right += 1
+    return right, text[left:right]
 
 
 def _candidates(text: str, at: int, reach: int) -> Iterator[Span]:

@@ -88,7 +88,9 @@ _NO_LITERAL = re.compile(
     r"|x{4,}|\*{3,}|\[\^|\(\)|\|\w+\||(?i:min|max|len|length|size|required|varchar|char|string|number|version|test|example"
     r"|placeholder|changeme|secret|password|passwd|token|redacted|your|process|environ|getenv|config)(?![a-z])"
 )
-_CALL_OR_TAG = re.compile(r"[a-z_][\w.]*[(\[].*[)\]]|<[^<>]*>|[a-z.\-]+=\d+|\w+(?:\.\w+)*|[\w\-]+(?:/[\w.\-]+)+|\w+,\w+")
+_CALL_OR_TAG = re.compile(
+    r"[a-z_][\w.]*[(\[].*[)\]]|<[^<>]*>|[a-z.\-]+=\d+|\w+(?:\.\w+)*|[\w\-]+(?:/[\w.\-]+)+|\w+,\w+"
+)
 # passwordField1: what holds one is called so
 _YAML_TAG = re.compile(r"![a-z]\w*")
 _NAME_OF_ONE = re.compile(r"(?:pass|password|secret|token|login|pwd)(?:[A-Z_][A-Za-z]+)+\d{0,2}")
