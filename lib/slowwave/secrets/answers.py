@@ -163,7 +163,8 @@ _NAME_SAID = r"[\"'`\u201c\u00ab\u201e]?[A-Z\u00c0-\u00de\u0386-\u03ab\u0410-\u0
 _ANSWERED = re.compile(
     rf"(?<!\w)(?:{_PLAIN_VERBS})[:,]? (?P<behind>{_NAME_SAID})"
     rf"|(?<!\w)(?P<before>{_NAME_SAID})[\"'`\u201d\u00bb]? (?:{_PLAIN_VERBS})(?!\w)"
-    r"|(?P<dense>[\u3400-\u9fff\u30a1-\u30fc]{2,8})(?:\u3068(?:\u7b54|\u5165|\u66f8|\u767b)|(?:\ub77c\uace0|\uc73c\ub85c) (?:\ub2f5|\uc801|\uc37c))"
+    r"|(?P<dense>[\u3400-\u9fff\u30a1-\u30fc]{2,8})(?:\u3068(?:\u7b54|\u5165|\u66f8|\u767b)"
+    r"|(?:\ub77c\uace0|\uc73c\ub85c) (?:\ub2f5|\uc801|\uc37c))"
 )
 
 
@@ -246,7 +247,10 @@ def _signs_named() -> re.Pattern[str]:
         + r")(?!\w))"
     )
     word = r"(?:(?:capital|uppercase|lowercase|gro\u00df|klein|majuscule|may\u00fascula|maiuscola) )?[^\W_]{1,20}"
-    tie = r"(?:,? (?:and then|then|followed by|und dann|dann|puis|luego|poi|depois|daarna|sen|potem|potom|\u0437\u0430\u0442\u0435\u043c|\u043f\u043e\u0442\u043e\u043c) |, | )"
+    tie = (
+        r"(?:,? (?:and then|then|followed by|und dann|dann|puis|luego|poi|depois|daarna|sen|potem|potom"
+        r"|\u0437\u0430\u0442\u0435\u043c|\u043f\u043e\u0442\u043e\u043c) |, | )"
+    )
     return re.compile(
         rf"(?P<said>{word}{tie}{sign}{tie}{word}(?:{tie}(?:{sign}|(?=\w+,|\w+ then)|(?<=, ){word})){{0,8}})",
         re.IGNORECASE,
@@ -257,7 +261,8 @@ _LONG_ROW = 12
 # single letters and digits, all parted by the same sign
 _SPELLED = re.compile(
     r"[\s:=\uff1a\"'`(](?P<value>[^\W_]"
-    r"(?P<by>[ \-._,/|\n\u3001\u00b7]|\n[\-*] |, |\u00a0|  | [\-\u00b7\u2022|/] |\\n)(?:[!-~](?P=by)){4,40}[!-~])(?![^\s\"'`.,;)])"
+    r"(?P<by>[ \-._,/|\n\u3001\u00b7]|\n[\-*] |, |\u00a0|  | [\-\u00b7\u2022|/] |\\n)"
+    r"(?:[!-~](?P=by)){4,40}[!-~])(?![^\s\"'`.,;)])"
     # or with their places, or bit by bit
     r"|[\s:=](?P<placed>(?:\d{1,2}[=:.)] ?[!-~][ ,;]{1,2}){4,40}\d{1,2}[=:.)] ?[!-~])(?!\S)"
     r"|[\s:=](?P<bits>(?:[01]{8}[ _]?){5,80}[01]{8})(?!\S)"
@@ -385,7 +390,8 @@ _NEAR_HALF = 160
 _VALUE = rf"[\s{re.escape(OPENERS)}]{{0,4}}(?P<value>[^\s{DENSE}\"'`]{{2,60}})"
 _NEXT = re.compile(rf"(?:\s|[:=\u2013\u2014])+{_VALUE}")
 _TIED = re.compile(
-    r"[^\n.;,]{0,50}?(?:, [^\n.;,]{0,40},)?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\u0e04\u0e37\u0e2d|\u0ec1\u0ea1\u0ec8\u0e99|\s(?:"
+    r"[^\n.;,]{0,50}?(?:, [^\n.;,]{0,40},)?(?:[:=\uff1a\u662f\u306f\uc740\ub294]"
+    r"|\u0e04\u0e37\u0e2d|\u0ec1\u0ea1\u0ec8\u0e99|\s(?:"
     + "|".join(re.escape(w) for w in BONDS if w.isalpha() and not IS_DENSE.match(w) and w not in _AS)
     + rf")(?=\s)){_VALUE}"
 )

@@ -37,7 +37,10 @@ _SIGN = re.compile(r"[ \t]{0,3}(?:(?:[+.&~|<>,]{1,3}|\.\.)[ \t]{0,3}(?:\n[ \t]{0
 _EXPRESSION_END = re.compile(r"\s{0,4}(?:[;,)#}]|\n|\Z|//)")
 _MOST_ITEMS = 6
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
-_VALUE = r"\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?::?=\s{0,4}|(?<=\w)[ \t]{1,4}(?=[\"']))(?P<q>[\"'`])?(?P<value>(?(q)[^\"'`\n]{1,80}|[^\s\"'`;,)]{1,80}))"
+_VALUE = (
+    r"\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?::?=\s{0,4}|(?<=\w)[ \t]{1,4}(?=[\"']))"
+    r"(?P<q>[\"'`])?(?P<value>(?(q)[^\"'`\n]{1,80}|[^\s\"'`;,)]{1,80}))"
+)
 _NUMBER = re.compile(
     r"(?P<stem>[\w\-.]{0,40}?)(?P<by>[_\-.]?(?:(?i:part|p|half|chunk|seg|piece)[_\-]?)?)"
     r"(?P<number>[1-4]|[A-Da-d]|(?i:one|two|three|first|second|third|left|right|head|tail|start|end|prefix|suffix))"

@@ -17,7 +17,8 @@ from slowwave.secrets.validity import (
 
 # what may stand between a name and its value: an assignment, a tag, or the next line of a list of names and values
 _SEP = (
-    r"(?P<tail>[\w\-.]{0,40})(?:\[\w{0,6}\])?[\"'`\]]{0,2}(?:[ \t]{0,10}(?:=>|:=|[:=](?!=))\s{0,10}|(?:</\w{1,10}>\s{0,20}<\w{1,10})?>"
+    r"(?P<tail>[\w\-.]{0,40})(?:\[\w{0,6}\])?[\"'`\]]{0,2}(?:[ \t]{0,10}(?:=>|:=|[:=](?!=))\s{0,10}"
+    r"|(?:</\w{1,10}>\s{0,20}<\w{1,10})?>"
     r"|,?\s{0,60}[\"']?value[\"']?\s{0,4}[:=]\s{0,4})"
 )
 _OPEN = r"(?:[bfru]{0,2}[\"'`])?"

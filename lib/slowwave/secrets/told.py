@@ -213,15 +213,9 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
             needed = CLEAR
         if kind is Kind.KEY and _HEX.fullmatch(value):
             needed = CLEAR  # else a hash, which nobody calls a token
-        if needed < _NEVER and not oddness(value) and (bound == CLEAR or kind is Kind.SHORT) and kind in _SPELLED:
-            right, value = _with_brackets(text, left, right, stop)
-            is_quoted = text[left - 1 : left] in _QUOTES and text[right : right + 1] == text[left - 1]
-            if (is_quoted or not gap) and looks_quoted(value):
-                yield left, right
-                again = True
-                last = stop
-                continue
-        if value and needed < _NEVER and oddness(value) >= needed:
+        is_tied = kind in _SPELLED and (bound == CLEAR or kind is Kind.SHORT)
+        right, odd = _odd_at(text, left, right, stop, is_tied=is_tied, is_near=not gap)
+        if value and needed < _NEVER and odd >= needed:
             yield left, right
             again = True
         elif kind in _AT_ONCE or (text.endswith(STOP, begin, stop) and not text.endswith(ASKS, begin, stop)):
@@ -233,14 +227,18 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
 _QUOTES = ("'", '"', "`")
 
 
-def _with_brackets(text: str, left: int, right: int, stop: int) -> tuple[int, str]:
-    """Return where a value ends, and the value: a bracket that closes one of its own belongs to it."""
+def _odd_at(text: str, left: int, right: int, stop: int, *, is_tied: bool, is_near: bool) -> tuple[int, int]:
+    """Return where a value ends, and how odd it is.
+
+    One that is tied to its noun may have signs of code; a bracket that closes its own belongs to it.
+    """
     value = text[left:right]
-    if right < stop and (
-        text[right] == ")" and "(" in value or text[right] == "]" and "[" in value and "]" not in value
-    ):
-        right += 1
-    return right, text[left:right]
+    if (odd := oddness(value)) or not value or not is_tied:
+        return right, odd
+    if right < stop and ((text[right] == ")" and "(" in value) or (text[right] == "]" and "[" in value.rstrip("]"))):
+        right += "]" not in value
+    is_quoted = text[left - 1 : left] in _QUOTES and text[right : right + 1] == text[left - 1]
+    return right, BEYOND_DOUBT * ((is_quoted or is_near) and looks_quoted(text[left:right]))
 
 
 def _candidates(text: str, at: int, reach: int) -> Iterator[Span]:
