@@ -168,11 +168,11 @@ def entered_digits(text: str, start: int, at: int) -> list[Span]:
             continue
         apart = text[at : found.start()] if found.start() >= at else text[found.end() : start]
         words_before = text[first : found.start()].rstrip(" :\"'`*").split()[-2:]
-        before = words_before[-1].strip("\"'`*(,").lower() if words_before else ""
+        words_before = [word.strip("\"'`*(,").lower() for word in words_before]
+        before = words_before[-1] if words_before else ""
         behind = text[found.end() : stop].lstrip(" \"'`*")
         is_entered = (
-            before in _ENTERING
-            or " ".join(words_before).lower() in _ENTERING
+            not _ENTERING.isdisjoint((*words_before, " ".join(words_before)))
             or _is_entering(behind)
             or before.endswith(_DENSE_ENTERING)
         )
@@ -182,8 +182,13 @@ def entered_digits(text: str, start: int, at: int) -> list[Span]:
 
 
 def _is_entering(behind: str) -> bool:
-    word = behind.partition(" ")[0].rstrip(".,;:!?\"'`)").lower()
-    return (word in _ENTERING and not word.isascii()) or word in _ENTERING_BEHIND or behind.startswith(_DENSE_ENTERING)
+    # a particle may come between
+    after = [word.rstrip(".,;:!?\"'`)").lower() for word in behind.split(maxsplit=2)[:2]]
+    return (
+        any((word in _ENTERING and not word.isascii()) for word in after)
+        or (after[:1] != [] and after[0] in _ENTERING_BEHIND)
+        or behind.startswith(_DENSE_ENTERING)
+    )
 
 
 _ALONE = re.compile(rf"(?<![^\s{DENSE}\"'`(*])\d{{4,8}}(?![^\s{DENSE}.,;!?\"'`)*#]|[.,]\d)")

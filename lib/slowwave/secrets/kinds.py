@@ -59,7 +59,7 @@ _BEGINNING = (Kind.OPENED, Kind.ASKS, Kind.HALF, Kind.ANSWER, Kind.SHORT_ANSWER,
 # words of many texts are looked at closely only where something odd is in reach
 _BETWEEN = r"[ \t:=\-*>,./|\"'`()]{0,6}+"
 _LETTERS = r"[^\x00-@\[-`{-\x7f]++"
-_NEAR = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,14}}+{_BETWEEN}[0-9_!#$%&+?@^~<]")
+_NEAR = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,14}}+{_BETWEEN}[0-9_!#$%&+?@^~<\[;]")
 _NEAR_KEY = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,7}}+{_BETWEEN}[0-9_!#$%&+?@^](?=\S{{3}})")
 
 

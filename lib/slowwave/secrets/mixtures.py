@@ -15,7 +15,6 @@ from slowwave.secrets.phrases import (
     BEFORE,
     BEYOND_DOUBT,
     CLEAR,
-    COLONS,
     DENSE,
     IS_DENSE,
     REACH,
@@ -43,7 +42,7 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 # how people choose one: a name and a year, also with a line or a point between
 _CHOSEN = re.compile(
     r"(?!(?i:\w*(?:pass|login|token|secret)))"
-    r"(?![A-Z]{1,4}\d{1,4}\Z|[A-Z]+\d\Z)(?:[a-z]{4,20}[_.\-+%~]?\d{2,6}|[a-z]{2,16}(?:[A-Z][a-z]{2,15}){1,3}[_.\-+%~]\d{2,6}|(?=(?:[^\W\d_][_.\-+%~]?){5})[^\W\d_]{3,16}[+%~][^\W\d_]{0,16}\d{1,6}|(?=(?:[^\W\d_][_.\-]?){8})[^\W\d_]{2,16}(?:[_.\-][^\W\d_]{2,16}){1,4}[_.\-]?\d{1,6}|[^\W\d_a-z](?:[^\W\d_]{2,20}(?:[_.\-]\d|\d\d)|[^\W\d_A-Z]{4,20}\d)\d{0,5}[A-Za-z!?.*#$]?|(?=[^\W\d_]*[^\x00-\u024f])[^\W\d_]{3,20}\d{2,6})"
+    r"(?![A-Z]{1,4}\d{1,4}\Z|[A-Z]+\d\Z)(?:[a-z]{4,20}[_.\-+%~]?\d{2,6}|[a-z]{2,16}(?:[A-Z][a-z]{2,15}){1,3}[_.\-+%~]\d{2,6}|(?=(?:[^\W\d_][_.\-+%~]?){5})[^\W\d_]{3,16}[+%~][^\W\d_]{0,16}\d{1,6}|(?=(?:[^\W\d_][_.\-]?){7})[^\W\d_]{2,16}(?:[_.\-][^\W\d_]{2,16}){1,4}[_.\-]?\d{1,6}|[^\W\d_a-z](?:[^\W\d_]{2,20}(?:[_.\-]\d|\d\d)|[^\W\d_A-Z]{4,20}\d)\d{0,5}[A-Za-z!?.*#$]?|(?=[^\W\d_]*[^\x00-\u024f])[^\W\d_]{3,20}\d{2,6})"
 )
 _NAMING = frozenset(words("naming"))
 _NAMING_DENSE = tuple(word for word in _NAMING if IS_DENSE.match(word))
@@ -188,7 +187,7 @@ def _is_odd(text: str, first: int, span: Span, least: int, *, chosen: bool, is_p
         return True
     if odd < CLEAR or least == CLEAR:
         return False
-    return _word_before(text, first, left) in _GIVEN or text[first:left].rstrip(" \"'`*").endswith(COLONS)
+    return _word_before(text, first, left) in _GIVEN or text[first:left].rstrip("\"'`*").endswith((": ", "\uff1a"))
 
 
 def _is_chosen(text: str, first: int, left: int, right: int, *, is_plain: bool = True) -> bool:

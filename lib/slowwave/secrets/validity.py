@@ -78,6 +78,8 @@ def looks_quoted(secret: str) -> bool:
         bool(_LETTER_AND_DIGIT.match(secret))
         and not _NO_LITERAL.search(secret)
         and not (is_masked(secret) or is_thing(secret) or _CALL_OR_TAG.fullmatch(secret))
+        # an open bracket is the beginning of a call or a list
+        and all(secret.count(opening) == secret.count(closing) for opening, closing in ("()", "[]", "{}"))
     )
 
 
