@@ -274,6 +274,10 @@ def joined_words(text: str, start: int, at: int) -> list[Span]:
     stop = min(len(text), at + 2 * BEFORE)
     if _DIGIT.search(text, at, stop) is None:
         return []
+    if "-\n" in text[at:stop] and (wrapped := _WRAPPED.match(text, at, stop)):
+        left, right = wrapped.span("left"), trimmed(text, *wrapped.span("right"))
+        if oddness(text[slice(*left)] + text[slice(*right)]):
+            return [left, right]
     near = f" {text[at:stop].lower().replace(',', ' ')} "
     one = _IN_TWO.match(text, at, stop) if any(word in near for word in _JOINERS) else None
     if one is None:
@@ -369,6 +373,11 @@ _MADE_OF = (
     "se compone de",
     "est composé de",
     "składa się z",
+)
+# a mail or a terminal breaks a value in two
+_WRAPPED = re.compile(
+    r"[^\n]{0,80}?(?:[:=]|\s(?:is|ist|est|es|\u00e8|\u00e9|to|je|\u00e4r|er|on))\s{1,2}"
+    r"(?P<left>[^\s:]{3,40}-)\n[>\s]{0,4}(?P<right>(?=[^\s0-9]{0,40}[0-9])\S{3,40})"
 )
 _IN_TWO = re.compile(
     r"(?:[^\n.;:=]{0,40}?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\s(?:"

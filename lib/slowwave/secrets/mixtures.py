@@ -164,7 +164,7 @@ def far(text: str, at: int) -> list[Span]:
     for tied in _FAR_TIED.finditer(text, at + REACH, min(len(text), at + _FAR) if stop < 0 else stop):
         left, right = trimmed(text, *tied.span("value"))
         odd = oddness(text[left:right])
-        if odd >= CLEAR or (odd and _CHOSEN.fullmatch(text, left, right)):
+        if odd >= CLEAR or (odd and (_CHOSEN.fullmatch(text, left, right) or "." in text[left:right])):
             return [(left, right)]
     return []
 

@@ -122,8 +122,9 @@ def _loose(text: str, start: int, at: int, kind: Kind, *, is_found: bool) -> lis
     found: list[Span] = []
     if DIGIT.search(text, max(0, start - BEFORE), at + 2 * BEFORE) is None:
         # without a digit it can be words only
-        is_said = kind in _SPELLED and not is_found
-        return (spelled(text, at) or phrase(text, start, at) or phrase_before(text, start)) if is_said else found
+        if kind in _SPELLED and not is_found:
+            found = spelled(text, at) or phrase(text, start, at) or phrase_before(text, start)
+        return found or (far(text, at) if kind is Kind.PASSWORD and len(text) > at + REACH else found)
     if kind in _SPELLED:
         found += spelled(text, at)
         found += [] if is_found or found else phrase(text, start, at) or phrase_before(text, start)
