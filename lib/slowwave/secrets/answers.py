@@ -361,7 +361,7 @@ _OF_NAMES = tuple(
 )
 _TWO_WORDS = re.compile(
     r"[^\n:=]{0,60}?(?:[:=]|\s(?:is|ist|est|es|\u00e8|\u00e9|to|je|\u00e4r|er|on))\s{1,2}"
-    r"(?P<left>\S{2,40})[ \-_](?P<right>\S{2,40})"
+    r"(?P<left>\S{2,40})[ \-_](?P<right>[^\s(]\S{1,39})"
 )
 _MADE_OF = (
     "made of",

@@ -185,7 +185,7 @@ def test_cards_go_with_their_codes_and_other_numbers_stay() -> None:
         ("password over the phone: hotel echo romeo oscar nine four two", "password over the phone: M"),
         ("password: otter, underscore, barn, exclamation mark, seven", "password: M"),
         ("the password: letters, digits, underscore, dash", "the password: letters, digits, underscore, dash"),
-        ("the password is Capercai-\nllie93 indeed", "the password is M\nM indeed"),
+        ("the password is Capercai-\nllie93 (one word)", "the password is M (one word)"),
         ("Das Passwort ist seit dem Update ungültig.", "Das Passwort ist seit dem Update ungültig."),
         ("first pet? I answered Biscuit back then", "first pet? I answered M back then"),
         ("'X-Auth-Token': 'e02f9c71-b3aa-4d58-8c19-5577a0de1f63'", "'X-Auth-Token': 'M'"),
