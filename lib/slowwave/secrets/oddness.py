@@ -16,7 +16,7 @@ _UNSAID = re.compile(
     re.IGNORECASE,
 )
 _CODE = re.compile(
-    r"[$%@&.]?[A-Za-z_][\w./]*[(\[{].*|.*\?\..*|[\w@/.\-]+@v?\d+(?:\.\d+)+\S*|[\w.\-/]+\.[a-z]{1,4}:\d[\d,\-]*|.*[)\]}]|[$%][A-Za-z_({].*|[@#][A-Za-z_\-/]*\d{0,4}|#[0-9a-fA-F]{3,8}|--?[A-Za-z][\w\-]*(?:=.*)?|[A-Za-z_][\w.\-]*=(?!=?\Z).*"
+    r"[$%@&.]?[A-Za-z_][\w./]*[(\[{].*|.*\?\..*|[\w@/.\-]+@v?\d+(?:\.\d+)+\S*|[\w.\-]+(?:/[\w.\-]+)+@v?\d[\w.\-]*|[\w.\-]+/[0-9a-f]{7,40}|#\d+['\u2019]s|return!\S{1,4}|[\w./\-]+-20\d\d-[01]\d-[0-3]\d|[\w.\-/]+\.[a-z]{1,4}:\d[\d,\-]*|.*[)\]}]|[$%][A-Za-z_({].*|[@#][A-Za-z_\-/]*\d{0,4}|#[0-9a-fA-F]{3,8}|--?[A-Za-z][\w\-]*(?:=.*)?|[A-Za-z_][\w.\-]*=(?!=?\Z).*"
     r"|~?\.{0,2}/.*|[A-Za-z][\w+.\-]*://.*|[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]{2,}|(?:[\w\-]*[A-Za-z][\w\-]*\.)+[A-Za-z_][\w\-]*(?::\d+)*"
     r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|.*(?:\u2192|\\|=>|->|::|&&|\|\||==(?!\Z)|!=|<=|>=(?!\Z)|[<>\"`;{}]).*|0x[0-9a-fA-F]+|(?:fk|pk|ix|idx|uq|tbl)_\w+|\w+_(?:password|passwd|token|secret|key|pass|ids?|name|type|at|url|path|file|field|count|table|test|hash|size|len|idx|index|num|v)\d{0,2}|[\w\-]+(?:/[\w.\-]+){2,}"
 )
@@ -31,7 +31,7 @@ _TECHNICAL = re.compile(
     r"|go|perl|postgres|postgresql|mysql|mariadb|redis|mongo|web|vue|angular|react|next|gpt|claude|llama|windows|ios|android|macos"
     r"|step|phase|part|section|chapter|figure|table|line|page|issue|pr|bug|ticket|task|item|case|test|level|layer|version|ver|rev|round"
     r"|day|week|month|year|q|h|room|port|tier|type|option|method)[-_./]?\d{1,5})[a-z]{0,3}(?:[-_./][a-z0-9]{1,8}){0,3}"
-    r"|(?-i:[A-Z][A-Z0-9]{1,9}-\d{1,6})|ghsa(?:-\w{4}){3}|u\+[0-9a-f]{4,6}|.*-(?:style|based|like|compatible|native|only|free|ready|specific)",
+    r"|(?-i:[A-Z][A-Z0-9]{1,9}-\d{1,6})|ghsa(?:-\w{4}){3}|(?:apache|[al]?gpl|mpl|epl|bsd)-\d[\w.\-]*|u\+[0-9a-f]{4,6}(?:[\-\u2013]u\+[0-9a-f]{4,6})?|(?-i:[A-Z]{1,5}_kw)[\w\-]{8,}|.*-(?:style|based|like|compatible|native|only|free|ready|specific)",
     re.IGNORECASE,
 )  # fmt: skip
 # words with points between that end with a number, as people make them; what code is called so is a type or a version

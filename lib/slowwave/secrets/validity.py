@@ -91,7 +91,7 @@ _NO_LITERAL = re.compile(
     r"|placeholder|changeme|secret|password|passwd|token|redacted|your|process|environ|getenv|config)(?![a-z])"
 )
 _CALL_OR_TAG = re.compile(
-    r"[a-z_][\w.]*[(\[].*[)\]]|<[^<>]*>|[a-z.\-]+=\d+|\w+(?:\.\w+)*|[\w\-]+(?:/[\w.\-]+)+|\w+,\w+"
+    r"[a-z_][\w.]*[(\[].*[)\]]|<[^<>]*>|[a-z.\-]+=\d+|\w+(?:\.\w+)*|[\w\-]+(?:/[\w.\-:]+)+|\w+,\w+"
 )
 # passwordField1: what holds one is called so
 _YAML_TAG = re.compile(r"![a-z]\w*")

@@ -180,6 +180,8 @@ def test_cards_go_with_their_codes_and_other_numbers_stay() -> None:
         ("to get past the side entrance you punch in 4471", "to get past the side entrance you punch in M"),
         ("an der Hintertür musst du 4471 eintippen", "an der Hintertür musst du M eintippen"),
         ("the alarm's 4471, please arm it", "the alarm's M, please arm it"),
+        ("token: *** Run actions/checkout@v4", "token: *** Run actions/checkout@v4"),
+        ("access to branch 'evidence/dogfood-2026-07-06'", "access to branch 'evidence/dogfood-2026-07-06'"),
         ("Error code 2024 on the alarm panel", "Error code 2024 on the alarm panel"),
         ("first half of the password: Willow-, the rest is Fen91", "first half of the password: M, the rest is M"),
         ("password over the phone: hotel echo romeo oscar nine four two", "password over the phone: M"),
