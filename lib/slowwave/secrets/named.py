@@ -216,7 +216,7 @@ NAMED: tuple[Rule, ...] = (
         # in quotes, or the rest of a line
         r"(?i:or[dt]|d|ña)?(?:"
         + _SEP
-        + r"|[ \t](?=[\"']))(?:[bfruN@L]{0,2}(?P<quote>[\"'`])|(?<=[=: ]))(?P<secret>[^\s\"'`]{6,60})"
+        + r"|[ \t](?=[\"']))(?:[bfruN@L]{0,2}(?P<quote>[\"'`])|(?<=[= ]))(?P<secret>[^\s\"'`]{6,60})"
         r"(?(quote)(?P=quote)|(?<![;,{(\[)])(?=\n|\Z))",
         behind=True,
         is_valid=lambda s: looks_quoted(s) or ("." in s and oddness(s) > 0),

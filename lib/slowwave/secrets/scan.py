@@ -243,8 +243,19 @@ def findings_in(
                 found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, noun)]
     found += [Finding(a, b, "card", text[a:b]) for a, b in numbers]
     found += [Finding(a, b, "told", text[a:b]) for a, b in odd]
+    if _MARK in text:
+        found = [one for one in found if one.family not in _BY_NAME or not _is_in_mark(text, one.start)]
     found += _in_runs(text, runs)
     return apart(found) if len(found) > 1 else found
+
+
+_MARK, _MARK_CHARS = "[secret:", 48
+
+
+def _is_in_mark(text: str, at: int) -> bool:
+    """Say whether a place lies within the mark of a secret that was taken out before."""
+    begin = text.rfind(_MARK, max(0, at - _MARK_CHARS), at + len(_MARK) - 1)
+    return begin >= 0 and "]" not in text[begin:at]
 
 
 def _in_runs(text: str, runs: Sequence[tuple[int, int]]) -> Iterator[Finding]:

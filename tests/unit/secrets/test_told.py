@@ -250,6 +250,19 @@ def test_what_secrets_are_called_is_known_in_many_languages(sentence: str) -> No
     assert NAMELESS(sentence.format("Durian.fox62")) == sentence.format("[secret:told]")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "senha do wifi: [secret:told:697ca1d8]",
+        "Codewort am Telefon: [secret:told:bda8680c]",
+        "we log in with [secret:password:3f0d5cd6], I know",
+        "postgres://shop:[secret:url-password:0eedc951]@db.internal:5432/shop",
+    ],
+)
+def test_a_mark_holds_no_secret(text: str) -> None:
+    assert find_secrets(text) == []
+
+
 def test_what_hides_within_a_secret_goes_with_it() -> None:
     assert NAMELESS("my pw is hun\u200bter2 ok") == "my pw is [secret:told] ok"
     assert NAMELESS("my p\u00adw is hunter2") == "my p\u00adw is [secret:told]"
