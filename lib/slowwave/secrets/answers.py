@@ -79,9 +79,9 @@ def _is_entering(word: str) -> bool:
 
 def fed(text: str, start: int, at: int) -> list[Span]:
     """Return what a shell line feeds to a program that reads a secret from its standard input."""
-    first = max(text.rfind("\n", 0, start) + 1, start - _LINE)
-    stop = text.find("\n", at, at + _LINE)
-    stop = min(len(text), at + _LINE) if stop < 0 else stop
+    first = max(text.rfind("\n", 0, start) + 1, start - _LONGEST_LINE)
+    stop = text.find("\n", at, at + _LONGEST_LINE)
+    stop = min(len(text), at + _LONGEST_LINE) if stop < 0 else stop
     if text.startswith("-", at - 1) and not _FROM_INPUT.match(text, at - 1, stop):
         return []  # one of the options only
     given = _HERE.search(text, first, stop)
@@ -94,7 +94,7 @@ def _is_fed(value: str) -> bool:
     return len(value) >= _LEAST and is_url_password(value) and not is_masked(value) and "$(" not in value
 
 
-_LINE = 200
+_LONGEST_LINE = 200
 _FROM_INPUT = re.compile(r"(?:-(?!S)\w{1,12}\s+)*-\w*S|-(?:-\w{1,12}\s+-)*-stdin")
 _ECHO = re.compile(
     r"\b(?:echo|printf|print|Write-Output)\s+(?:-[neE]+\s+)?(?:[\"']?%s(?:\\n)?[\"']?\s+)?"
@@ -326,7 +326,7 @@ def _part(text: str, at: int) -> Span | None:
     ending = _ENDING.match(text, at)
     at = ending.end() if ending else at
     while passed := _PASSED.match(text, at):
-        word = passed["word"].strip(_AROUND).lower()
+        word = passed["word"].strip(_WRAPPED_IN).lower()
         if word and not word.startswith(_OF_NAMES) and word not in _PASSABLE:
             break
         at = passed.end("word")
@@ -347,7 +347,7 @@ def _part(text: str, at: int) -> Span | None:
 
 _ENDING = re.compile(rf"[^\W\d_{DENSE}]{{1,4}}(?=[\s:=,])")
 _PASSED = re.compile(r"[\s:=,\u2013\u2014\-]{1,4}(?P<word>[^\s0-9:=]{1,24})(?=[\s:=])")
-_AROUND = "\"'`*(,\u2013\u2014-"
+_WRAPPED_IN = "\"'`*(,\u2013\u2014-"
 _PASSABLE = BONDS | frozenset(w for head in ("of", "article", "owner") for w in words(head))
 # every word of the names of passwords
 _OF_NAMES = tuple(
