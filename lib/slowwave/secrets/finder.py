@@ -360,7 +360,10 @@ _FOREIGN_NOUNS = tuple(
     (form, kinds)
     for noun, kinds in (*NOUNS.items(), *((word, None) for word in _ABOUT_CARDS if word not in NOUNS))
     if not noun.isascii()
-    for form in dict.fromkeys((noun, noun.capitalize(), noun.upper()))
+    # "\u041f\u0406\u041d-\u043a\u043e\u0434", too
+    for form in dict.fromkeys(
+        (noun, noun.capitalize(), noun.upper(), "-".join((noun.split("-")[0].upper(), *noun.split("-")[1:])))
+    )
 )
 
 
@@ -397,7 +400,7 @@ def _meaning(anchor: str, own: Sequence[Rule], noun: Noun | None, *, is_block: b
 
 
 # short, and hardly ever anything else in source code
-_SHORT_NAMES = ("pw=", "pw:", "pw ", "psw", "pws")
+_SHORT_NAMES = ("pw=", "pw:", "pw ", "psw", "pws", "pwd=", "pwd ")
 
 # a word may end with the text
 _END = b"\n"
@@ -508,8 +511,19 @@ def findings_in(
                 found += [Finding(a, b, "told", text[a:b]) for a, b in told(text, start, stop, noun)]
     found += [Finding(a, b, "card", text[a:b]) for a, b in numbers]
     found += [Finding(a, b, "told", text[a:b]) for a, b in odd]
+    if _MARK in text:
+        found = [one for one in found if one.family not in _BY_NAME or not _is_in_mark(text, one.start)]
     found += _in_runs(text, runs)
     return apart(found) if len(found) > 1 else found
+
+
+_MARK, _MARK_CHARS = "[secret:", 48
+
+
+def _is_in_mark(text: str, at: int) -> bool:
+    """Say whether a place lies within the mark of a secret that was taken out before."""
+    begin = text.rfind(_MARK, max(0, at - _MARK_CHARS), at + len(_MARK) - 1)
+    return begin >= 0 and "]" not in text[begin:at]
 
 
 def _in_runs(text: str, runs: Sequence[tuple[int, int]]) -> Iterator[Finding]:

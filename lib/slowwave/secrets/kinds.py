@@ -58,7 +58,7 @@ _BEGINNING = (Kind.OPENED, Kind.ASKS, Kind.HALF, Kind.ANSWER, Kind.SHORT_ANSWER,
 # words of many texts are looked at closely only where something odd is in reach
 _BETWEEN = r"[ \t:=\-*>,./|\"'`()]{0,6}+"
 _LETTERS = r"[^\x00-@\[-`{-\x7f]++"
-_NEAR = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,14}}+{_BETWEEN}[0-9_!#$%&+?@^]")
+_NEAR = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,14}}+{_BETWEEN}[0-9_!#$%&+?@^~<\[;]")
 _NEAR_KEY = re.compile(rf"(?:{_BETWEEN}{_LETTERS}){{0,7}}+{_BETWEEN}[0-9_!#$%&+?@^](?=\S{{3}})")
 
 
@@ -126,7 +126,7 @@ class Noun:
 
     def is_idle(self, text: str, start: int, end: int) -> bool:
         """Say whether the noun ends another word, or nothing odd is in reach: most of the common ones tell nothing."""
-        if not self.is_cut or self.near is None or self.kinds[0] is Kind.SHORT:
+        if not self.is_cut or self.near is None or self.kinds[0] is Kind.SHORT or text.startswith("|", end):
             return False
         return (self.begins and is_within(text, start)) or self.near(text, end - 1) is None
 

@@ -131,9 +131,32 @@ _HIDDEN = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
     "\U000e0000-\U000e01ef"
 )
+# of scripts that write numbers with their own: they are folded to ours
+_DIGITS = "".join(
+    f"{chr(zero)}-{chr(zero + 9)}"
+    for zero in (
+        0x660,
+        0x6F0,
+        0x7C0,
+        0x966,
+        0x9E6,
+        0xA66,
+        0xAE6,
+        0xB66,
+        0xBE6,
+        0xC66,
+        0xCE6,
+        0xD66,
+        0xE50,
+        0xED0,
+        0x1040,
+        0x17E0,
+    )
+)
 # accents by themselves, too; signs beside a small picture are taken for such as hide, which does no harm
 FOLDED = re.compile(
-    rf"[{_HIDDEN}\u0300-\u036f\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089\uff01-\uff5e\u2460-\u24ea\U0001d400-\U0001d7ff]"
+    rf"[{_HIDDEN}\u0300-\u036f\u00b2\u00b3\u00b9\u2070-\u2079\u2080-\u2089\uff01-\uff5e"
+    rf"{_DIGITS}\u2460-\u24ea\U0001d400-\U0001d7ff]"
 )
 
 
@@ -151,7 +174,10 @@ def folded(text: str, signs: Iterable[str]) -> View:
 
 
 def _fold(sign: str) -> str:
-    return "" if unicodedata.category(sign) in _UNSEEN else unicodedata.normalize("NFKC", sign)
+    kind = unicodedata.category(sign)
+    if kind == "Nd":
+        return str(unicodedata.decimal(sign))
+    return "" if kind in _UNSEEN else unicodedata.normalize("NFKC", sign)
 
 
 _UNSEEN = ("Cf", "Mn", "Lo", "Cn")

@@ -42,7 +42,7 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 # how people choose one: a name and a year, also with a line or a point between
 _CHOSEN = re.compile(
     r"(?!(?i:\w*(?:pass|login|token|secret)))"
-    r"(?![A-Z]{1,4}\d{1,4}\Z|[A-Z]+\d\Z)(?:[a-z]{4,20}[_.\-]?\d{2,6}|(?=(?:[^\W\d_][_.\-]?){8})[^\W\d_]{2,16}(?:[_.\-][^\W\d_]{2,16}){1,4}[_.\-]?\d{1,6}|[^\W\d_a-z](?:[^\W\d_]{2,20}(?:[_.\-]\d|\d\d)|[^\W\d_A-Z]{4,20}\d)\d{0,5}[A-Za-z!?.*#$]?|(?=[^\W\d_]*[^\x00-\u024f])[^\W\d_]{3,20}\d{2,6})"
+    r"(?![A-Z]{1,4}\d{1,4}\Z|[A-Z]+\d\Z)(?:[a-z]{4,20}[_.\-+%~]?\d{2,6}|[a-z]{2,16}(?:[A-Z][a-z]{2,15}){1,3}[_.\-+%~]\d{2,6}|(?=(?:[^\W\d_][_.\-+%~]?){5})[^\W\d_]{3,16}[+%~][^\W\d_]{0,16}\d{1,6}|(?=(?:[^\W\d_][_.\-]?){7})[^\W\d_]{2,16}(?:[_.\-][^\W\d_]{2,16}){1,4}[_.\-]?\d{1,6}|[^\W\d_a-z](?:[^\W\d_]{2,20}(?:[_.\-]\d|\d\d)|[^\W\d_A-Z]{4,20}\d)\d{0,5}[A-Za-z!?.*#$]?|(?=[^\W\d_]*[^\x00-\u024f])[^\W\d_]{3,20}\d{2,6})"
 )
 _NAMING = frozenset(words("naming"))
 _NAMING_DENSE = tuple(word for word in _NAMING if IS_DENSE.match(word))
@@ -58,12 +58,18 @@ _TYING = frozenset(w for head in ("with", "joiner") for w in words(head)) | {
     "i",
     "och",
 }
+# what is said to be one, to be entered or to be wanted
+_GIVEN = (
+    _ENTERING
+    | _TYING
+    | frozenset(w for head in ("bond", "wants", "joiner") for w in words(head) if w.isalpha() or "'" in w)
+)
 _QUOTED = tuple("\"'`\u201c\u00ab(")
 _TIED = "|".join(
     re.escape(word) for word in words("bond") if word.isalpha() and len(word) > 1 and not IS_DENSE.match(word)
 )
 _PHRASE = re.compile(
-    rf"(?:\([^\n()]{{0,40}}\)|[^\n.;:=\"'`(]){{0,40}}?(?:[:=]|\s(?:{_TIED})(?=\s)|\s(?=[\"'`\u201c\u00ab]))\s{{0,3}}(?P<quote>[\"'`\u201c\u00ab])?"
+    rf"(?:\([^\n()]{{0,40}}\)|[^\n.;:=\"'`(]){{0,40}}?(?:[:=]|\s(?:{_TIED})(?=\s)|\w['\u2019]s(?=\s)|\s(?=[\"'`\u201c\u00ab]))\s{{0,3}}(?P<quote>[\"'`\u201c\u00ab])?"
     r"(?P<value>(?:[^\W_]{1,14}[ \-]){2,8}[^\W_]{1,14})(?=(?P<end>[\"'`\u201d\u00bb])|[.,;)]?(?:\s{0,4}(?:\n|\\n|\Z)))"
 )
 _FEWEST_WORDS, _FEWEST_QUOTED, _WORD, _MEAN = 4, 3, 3, 4
@@ -152,6 +158,22 @@ def around(text: str, start: int, at: int, least: int, *, chosen: bool, is_plain
     return [span for span in spans if _is_odd(text, first, span, least, chosen=chosen, is_plain=is_plain)]
 
 
+def far(text: str, at: int) -> list[Span]:
+    """Return the value that a sentence ends with, or that commas enclose, which began with a noun long before."""
+    stop = text.find("\n", at, at + _FAR)
+    for tied in _FAR_TIED.finditer(text, at + REACH, min(len(text), at + _FAR) if stop < 0 else stop):
+        left, right = trimmed(text, *tied.span("value"))
+        odd = oddness(text[left:right])
+        if odd >= CLEAR or (odd and (_CHOSEN.fullmatch(text, left, right) or "." in text[left:right])):
+            return [(left, right)]
+    return []
+
+
+_FAR = 420
+_FAR_TIED = re.compile(
+    r"(?<=\s)(?:is|was|it's|ist|war|lautet|est|c'est|es|era|\u00e8|\u00e9|\u00e4r|er|to|je|on)[,:]? [\"'`]?"
+    r"(?P<value>(?=[^\s0-9]{0,60}[0-9])[^\s]{6,60}?)[\"'`]?(?=[.,;!](?:\s|\Z))"
+)
 # within code
 _LITERAL = re.compile(r"(?<=[\"'`])(?P<value>(?=[^\s\"'`]*[0-9])[^\s\"'`]{6,80})(?=[\"'`])")
 
@@ -160,13 +182,17 @@ def _is_odd(text: str, first: int, span: Span, least: int, *, chosen: bool, is_p
     left, right = span
     value = text[left:right]
     odd = 0 if _HEX.fullmatch(value) else oddness(value)
-    odd = BEYOND_DOUBT if is_hex_text(value) else odd
-    return odd >= least or bool(chosen and odd and _is_chosen(text, first, left, right, is_plain=is_plain))
+    odd = BEYOND_DOUBT if is_hex_text(value.removeprefix("0x")) else odd
+    if odd >= least or bool(chosen and odd and _is_chosen(text, first, left, right, is_plain=is_plain)):
+        return True
+    if odd < CLEAR or least == CLEAR:
+        return False
+    return _word_before(text, first, left) in _GIVEN or text[first:left].rstrip("\"'`*").endswith((": ", "\uff1a"))
 
 
 def _is_chosen(text: str, first: int, left: int, right: int, *, is_plain: bool = True) -> bool:
     """Say whether a value is made as people make them, or is to be entered, and its neighbours name nothing else."""
-    before = text[first:left].rstrip(" \"'`*(:=").rpartition(" ")[2].strip("\"'`*(,:").lower()
+    before = _word_before(text, first, left)
     behind = text[right : right + _TAIL].lstrip("\"'`*) ").partition(" ")[0].rstrip(".,;:!?\"'`)").lower()
     if (
         before in _NAMED
@@ -178,7 +204,18 @@ def _is_chosen(text: str, first: int, left: int, right: int, *, is_plain: bool =
         return True
     if _CHOSEN.fullmatch(text, left, right) is None:
         return False
-    return is_plain or before in _TYING or text[left - 1 : left] in _QUOTED or not text[left:right].islower()
+    return (
+        is_plain
+        or before in _TYING
+        or before in _GIVEN
+        or text[left - 1 : left] in _QUOTED
+        or not text[left:right].islower()
+    )
+
+
+def _word_before(text: str, first: int, left: int) -> str:
+    """Return the word before a value, without what stands around it."""
+    return text[first:left].rstrip(" \"'`*(:=").rpartition(" ")[2].strip("\"'`*(,:").lower()
 
 
 _TAIL = 24
@@ -201,10 +238,14 @@ def phrase(text: str, start: int, at: int) -> list[Span]:
     every = re.split(r"[ \-]", found["value"])
     of_letters = [word for word in every if word.isalpha()]
     is_quoted = found["quote"] and found["end"]
+    speaking = [word for word in of_letters if word.lower() in _SPEAKING and len(word) >= _WORD]
+    # one word of sentences may be in what an equals sign or quotes make a value
+    most = int(least == 1 and (bool(is_quoted) or text[found.start("value") - 2] == "="))
     if (
         len(every) < (_FEWEST_QUOTED if is_quoted else _FEWEST_WORDS)
         or len(of_letters) < len(every) - 1
-        or any(len(word) < least or (word.lower() in _SPEAKING and len(word) >= _WORD) for word in of_letters)
+        or len(speaking) > most
+        or any(len(word) < least for word in of_letters)
         or (least > 1 and sum(map(len, of_letters)) < _MEAN * len(of_letters))
     ):
         return []
@@ -241,7 +282,7 @@ def answered_below(text: str, at: int) -> list[Span]:
 
 _NEXT_LINE = re.compile(
     r"[^\n:=]{0,40}\n{1,2}[>\s]{0,4}"
-    r"(?:\[?[\d:]{4,8}\]? )?(?:<?[\w.\-]{1,20}>?:[ \t]{1,3})?(?P<value>\S{5,60})[ \t]*(?:\n|\Z)"
+    r"(?:\[?[\d:]{4,8}\]? )?(?:<?[\w.\-]{1,20}(?:>?:|>)[ \t]{1,3})?(?P<value>[^\s<]{5,60})(?:<br ?/?>)?[ \t]*(?:\n|\Z)"
 )
 
 

@@ -38,7 +38,7 @@ _OPENS = re.compile(rf"(?:{_OPEN}){{1,6}}+(?P<comma>)(?=[\"'`])")
 _BODY = re.compile(r"(?:[^\"'`\\\n]|\\(?:[^\n]|\r?\n[ \t]{0,80})){0,400}")
 _TEMPLATE = re.compile(r"[$#]?\{\s{0,4}\Z")
 _INNER = re.compile(r"(?P<q>[\"'`])(?P<body>[^\"'`\n]{0,200})(?P=q)\s{0,4}\}")
-_PLACES = re.compile(r"(?:%[sv]|%\d\$s|\{\d?\}|\{:s\})+")
+_PLACES = re.compile(r"[\-_.:/]?(?:(?:%[sv]|%\d\$s|\{\d?\}|\{:s\})[\-_.:/]?)+")
 _JOINING = re.compile(
     r"(?i:join|concat|implode|paste|print|strcat|append|mkstring|reduce|fold|to_?string|format|sprintf|printf|merge|glue)|\b(?:str|cat|sum)\b|%|\s-f\s"
 )
@@ -87,6 +87,8 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
     quote = first.end() - 1
     tied = _TIE.match(text, first.start(), quote)
     tie = tied.end() if tied else quote
+    if inner := _TEMPLATED.match(text, quote):
+        quote = inner.end()
     # what closes a part of a template begins none
     is_value = text[quote + 1 : quote + 2] != "}"
     spans = _literals(text, quote, -1) if is_value else ()
@@ -119,6 +121,8 @@ def _behind_word(text: str, quote: int) -> tuple[tuple[int, int], ...]:
     return ()
 
 
+# a template that is a literal itself
+_TEMPLATED = re.compile(r"[\"']\{\{-?[ \t]{0,3}(?=[\"'])")
 _LATER = 24
 _LATER_OPENING = re.compile(r"(?:[\[({,]\s{0,8}|\s)(?=[\"'])")
 
@@ -295,7 +299,7 @@ def as_one(text: str, row: Row) -> View:
 
 
 _UNTIED = re.compile(
-    r"(?:\s|(?:(?:new\s)?[\w.:!]{1,40})?\(|[\w.:!]{6,40}\s\{|<-|\u2190|[)\[{]|(?<=[\s\[(])[bfruLNS@$]{1,2}|(?<=\s)[A-Za-z_]\w{0,20}[.:]{1,2}\w{1,20}(?=\s)|::)+\Z"
+    r"(?:\s|(?:(?<![\w.:!])(?![\w.:!]{0,40}(?i:passw|pwd|secret|token))(?:new\s)?[\w.:!]{1,40})?\(|(?<=[:=]\s)[\"'](?=\{\{)|(?<![\"'`]),(?=\s{0,40}\Z)|[\w.:!]{6,40}\s\{|<-|\u2190|[)\[{]|(?<=[\s\[(])[bfruLNS@$]{1,2}|(?<=\s)[A-Za-z_]\w{0,20}[.:]{1,2}\w{1,20}(?=\s)|::)+\Z"
 )
 _SIGNS = frozenset(":=>")
 _IN_WORDS = re.compile(r" \w+\Z")
@@ -322,10 +326,10 @@ _SOON = 100
 _TWO_CODES = re.compile(
     r"[0-9][0-9a-fA-F]{1,2}(?![0-9a-zA-Z])[^\w\n]{0,4}(?:[a-zA-Z.]{2,12}\$?\()?(?:0[xX]|x|U\+00|&H)?[0-9a-fA-F]{2}"
 )
-_TO_VALUE = re.compile(r"[\w\-.\]\"')]{0,40}\s{0,4}(?:[:=]=?|<-|\+=)\s{0,4}")
+_TO_VALUE = re.compile(r"[\w\-.\]\"')]{0,40}(?:\s{0,4}(?:[:=]=?|<-|\+=)\s{0,4}|[ \t]{1,4}(?=[\"'$]))")
 # one item of an expression: a literal with places for variables, a variable, a bare word with one
 _ITEM = re.compile(
-    r"[bfFrRu$@]{0,2}(?P<q>[\"'`])(?P<literal>[^\"'`\n]{0,80})(?P=q)|(?P<name>[$%#]{0,2}[{(]{0,2}[A-Za-z_]\w{0,40}+[})%]{0,2}+)"
+    r"[bfFrRu$@]{0,2}(?P<q>[\"'`])(?P<literal>[^\"'`\n]{0,80})(?P=q)|(?P<name>%[A-Za-z_]\w{0,40}+%|[$#]{0,2}[{(]{0,2}[A-Za-z_]\w{0,40}+[})]{0,2}+)"
 )
 _WITHIN = re.compile(
     r"[$#]?\{\{?\s?(?P<braced>[A-Za-z_]\w{0,40})\s?\}\}?|\$(?P<bare>[A-Za-z_]\w{0,40})|%(?P<batch>[A-Za-z_]\w{0,40})%"
@@ -334,7 +338,10 @@ _SIGN = re.compile(r"[ \t]{0,3}(?:(?:[+.&~|<>,]{1,3}|\.\.)[ \t]{0,3}(?:\n[ \t]{0
 _EXPRESSION_END = re.compile(r"\s{0,4}(?:[;,)#}]|\n|\Z|//)")
 _MOST_ITEMS = 6
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
-_VALUE = r"\s{0,4}(?::\s?\w{1,12}\s{0,2})?:?=\s{0,4}(?P<q>[\"'`])?(?P<value>(?(q)[^\"'`\n]{1,80}|[^\s\"'`;,)]{1,80}))"
+_VALUE = (
+    r"\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?::?=\s{0,4}|(?<=\w)[ \t]{1,4}(?=[\"']))"
+    r"(?P<q>[\"'`])?(?P<value>(?(q)[^\"'`\n]{1,80}|[^\s\"'`;,)]{1,80}))"
+)
 _NUMBER = re.compile(
     r"(?P<stem>[\w\-.]{0,40}?)(?P<by>[_\-.]?(?:(?i:part|p|half|chunk|seg|piece)[_\-]?)?)"
     r"(?P<number>[1-4]|[A-Da-d]|(?i:one|two|three|first|second|third|left|right|head|tail|start|end|prefix|suffix))"
@@ -358,6 +365,7 @@ def built(text: str, start: int, end: int) -> Iterator[tuple[View, bool]]:
     begin = word.start() if word else start
     for parts in (
         _of_words(text, end),
+        _of_list(text, end),
         _of_call(text, end),
         _of_variables(text, begin, end),
         _of_numbered(text, begin),
@@ -366,7 +374,7 @@ def built(text: str, start: int, end: int) -> Iterator[tuple[View, bool]]:
             yield _shown(text, start, end, parts), True
 
 
-_GIVEN = re.compile(r"[\w\-.\]\"')]{0,40}\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?:[:+]?=|:|<-)")
+_GIVEN = re.compile(r"[\w\-.\]\"')]{0,40}\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?:[:+]?=|:|<-|[ \t](?:\"\$|\(string join))")
 _WORD_BEFORE = re.compile(r"[\w\-.]{1,40}\Z")
 
 
@@ -422,6 +430,19 @@ _QUOTED = re.compile(r"[^\s\"'`;,=()\[\]{}$\\|&<>]{1,60}|\"[^\"\s$]{1,60}\"|'[^'
 _QUOTED_WORD = re.compile(
     rf"(?=[^\s\"']{{1,60}}[\"']|([\"'])[^\s\"']{{1,60}}\1[^\s\"',;)\]}}])(?:{_QUOTED.pattern}){{2,6}}(?=[\s;|&]|\Z)"
 )
+
+
+def _of_list(text: str, end: int) -> list[Part]:
+    """Return the words of a list that is written without quotes."""
+    row = _WORD_LIST.match(text, end)
+    every = list(_BARE_WORD.finditer(text, row.start("words"), row.end("words"))) if row else []
+    return [(one[0], one.start(), len(one[0])) for one in every] if len(every) > 1 else []
+
+
+_WORD_LIST = re.compile(
+    r"[^\n;]{0,40}?(?:%[wW][\[({<]|\bqw\s?[\[({/<]|string join (?:''|\"\") )(?P<words>[^\])}/>\n]{6,80})"
+)
+_BARE_WORD = re.compile(r"\S+")
 
 
 def _of_call(text: str, end: int) -> list[Part]:

@@ -7,10 +7,10 @@ beyond doubt. Languages without blanks are cut where their script ends.
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 
 from slowwave.secrets.kinds import DIGIT, Kind, Noun, is_within
-from slowwave.secrets.mixtures import answered_below, around, below, listed, phrase, phrase_before
+from slowwave.secrets.mixtures import answered_below, around, below, far, listed, phrase, phrase_before
 from slowwave.secrets.nouns import (
     ASKS,
     BEFORE,
@@ -32,6 +32,7 @@ from slowwave.secrets.nouns import (
     Span,
     are_parted,
     coded,
+    entered_digits,
     few_digits,
     gap_of,
     has_word,
@@ -45,14 +46,14 @@ from slowwave.secrets.nouns import (
     trimmed,
     words,
 )
-from slowwave.secrets.validity import is_masked, is_url_password, oddness
+from slowwave.secrets.validity import is_masked, is_url_password, looks_quoted, oddness
 
 # Values that are offered where a secret is asked for: to a prompt, to a program's input, to a question of security.
 #
 # Here the noun of the secret itself may be missing: who asks, and what one does with the value, take its place. Values
 # that are told letter by letter, or in two halves, are here too: the words around say what they are.
 
-_LEAST = 4
+_LEAST, _NAME = 4, 4
 _ENTERING = frozenset(words("entering"))
 _DENSE_ENTERING = tuple(word for word in _ENTERING if IS_DENSE.match(word))
 _TIES = BONDS | _ENTERING | {"it's", "with", "mit", "con", "avec", "met"}
@@ -100,9 +101,9 @@ def _is_entering(word: str) -> bool:
 
 def fed(text: str, start: int, at: int) -> list[Span]:
     """Return what a shell line feeds to a program that reads a secret from its standard input."""
-    first = max(text.rfind("\n", 0, start) + 1, start - _LINE)
-    stop = text.find("\n", at, at + _LINE)
-    stop = min(len(text), at + _LINE) if stop < 0 else stop
+    first = max(text.rfind("\n", 0, start) + 1, start - _LONGEST_LINE)
+    stop = text.find("\n", at, at + _LONGEST_LINE)
+    stop = min(len(text), at + _LONGEST_LINE) if stop < 0 else stop
     if text.startswith("-", at - 1) and not _FROM_INPUT.match(text, at - 1, stop):
         return []  # one of the options only
     given = _HERE.search(text, first, stop)
@@ -115,7 +116,7 @@ def _is_fed(value: str) -> bool:
     return len(value) >= _LEAST and is_url_password(value) and not is_masked(value) and "$(" not in value
 
 
-_LINE = 200
+_LONGEST_LINE = 200
 _FROM_INPUT = re.compile(r"(?:-(?!S)\w{1,12}\s+)*-\w*S|-(?:-\w{1,12}\s+-)*-stdin")
 _ECHO = re.compile(
     r"\b(?:echo|printf|print|Write-Output)\s+(?:-[neE]+\s+)?(?:[\"']?%s(?:\\n)?[\"']?\s+)?"
@@ -143,10 +144,13 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
     given = _GIVEN.search(text, max(0, start - BEFORE), start)
     if given and not is_short and given["verb"].lower() in _ENTERING:
         return [given.span("value")]
+    if said := _answer_given(text, start, at):
+        return said
     for tie in _SAYS.finditer(text, at, stop):
         between = text[at : tie.start()]
         tokens = tokens_of(between)
-        if len(tokens) > (1 if is_short else FEW_WORDS + 2) or are_parted(between, tokens):
+        is_dash = text[tie.start() + 1 : tie.end()].strip() in _DASHES
+        if len(tokens) > (1 if is_short else FEW_WORDS * (3 if is_dash else 1) + 2) or are_parted(between, tokens):
             break
         answer = _ANSWER.match(text, tie.end(), stop)
         if answer is None or _ASKED.match(text, answer.end(), stop):
@@ -156,9 +160,34 @@ def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[S
         is_bound = text[left - 1 : left] in "\"'`\u201c\u00ab"
         is_name = value[:1].isupper() or (not value[:1].isascii() and not value[:1].islower())
         is_name = is_name or (text[tie.start()] in COLONS and is_last(text, answer.end()) and not is_short)
-        return [(left, right)] if right - left > 1 and (is_bound or is_name) else []
+        if right - left > 1 and (is_bound or is_name):
+            return [(left, right)]
+        if is_short:
+            break
     return []
 
+
+_DASHES = ("\u2013", "\u2014", "-")
+
+
+def _answer_given(text: str, start: int, at: int) -> list[Span]:
+    """Return what somebody says that he answered, in the lines of the question."""
+    for said in _ANSWERED.finditer(text, max(0, start - BEFORE), at + 2 * BEFORE):
+        part = "behind" if said["behind"] else "before" if said["before"] else "dense"
+        if said.start(part) >= at or said.end(part) <= start:
+            return [trimmed(text, *said.span(part))]
+    return []
+
+
+_VERBS = sorted(words("answered"), key=len, reverse=True)
+_PLAIN_VERBS = "|".join(re.escape(word) for word in _VERBS if not IS_DENSE.match(word))
+_NAME_SAID = r"[\"'`\u201c\u00ab\u201e]?[A-Z\u00c0-\u00de\u0386-\u03ab\u0410-\u042f][\w'\-]{2,30}"
+_ANSWERED = re.compile(
+    rf"(?<!\w)(?:{_PLAIN_VERBS})[:,]? (?P<behind>{_NAME_SAID})"
+    rf"|(?<!\w)(?P<before>{_NAME_SAID})[\"'`\u201d\u00bb]? (?:{_PLAIN_VERBS})(?!\w)"
+    r"|(?P<dense>[\u3400-\u9fff\u30a1-\u30fc]{2,8})(?:\u3068(?:\u7b54|\u5165|\u66f8|\u767b)"
+    r"|(?:\ub77c\uace0|\uc73c\ub85c) (?:\ub2f5|\uc801|\uc37c))"
+)
 
 # "answer Rotterdam to the security question"
 _GIVEN = re.compile(
@@ -188,19 +217,75 @@ def spelled(text: str, at: int) -> list[Span]:
     """Return a value that is told letter by letter, behind its noun."""
     one = _SPELLED.search(text, at, at + 2 * BEFORE)
     if one is None:
-        return []
-    between = text[at : one.start("value")].rstrip("\n")
+        return _said_in_words(text, at)
+    part = one.lastgroup if one.lastgroup in ("placed", "bits") else "value"
+    between = text[at : one.start(part)].rstrip("\n")
     tokens = tokens_of(between)
     gap, bound = gap_of(tokens)
-    if are_parted(between, tokens) or (gap and bound < CLEAR) or len(tokens) > FEW_WORDS + 2:
+    is_long = bound == CLEAR and one.end(part) - one.start(part) > _LONG_ROW
+    is_row = one.end(part) - one.start(part) > _LONG_ROW and gap <= FEW_WORDS
+    if (
+        are_parted(between, tokens)
+        or (gap and bound < CLEAR and not is_row)
+        or len(tokens) > FEW_WORDS * (1 + 2 * is_long) + 2
+    ):
         return []
-    return [one.span("value")]
+    return [one.span(part)]
 
 
+def _said_in_words(text: str, at: int) -> list[Span]:
+    """Return a value that is told by the words of a spelling alphabet, or with its signs by their names."""
+    head = _TO_WORDS.match(text, at, at + BEFORE)
+    if head is None:
+        return []
+    for row in (_alphabet(), _signs_named()):
+        said = row.match(text, head.end(), head.end() + 2 * BEFORE)
+        if said and not has_word(said["said"], "characters"):
+            return [said.span("said")]
+    return []
+
+
+_TO_WORDS = re.compile(
+    r"(?:[ ,][^\n.;:=]{0,50})?(?:[:=\uff1a]| is| ist| est| es| \u00e8| \u00e9| \u00e4r| er| to| je)\s{1,3}"
+)
+_PARTED = r"(?:[ ,\-/.;\u3001]|, | then | and | und | dann | y | et | puis ){1,2}"
+
+
+@cache
+def _alphabet() -> re.Pattern[str]:
+    """Return what matches a row of words that stand for letters and digits."""
+    word = "(?:" + "|".join(re.escape(w) for w in sorted(words("spelling"), key=len, reverse=True)) + ")"
+    return re.compile(rf"(?P<said>{word}(?:{_PARTED}{word}){{5,40}})(?!\w)", re.IGNORECASE)
+
+
+@cache
+def _signs_named() -> re.Pattern[str]:
+    """Return what matches words with the name of a sign among them."""
+    sign = (
+        r"(?:(?:the |a |an |un |une |una |ein )?(?:"
+        + "|".join(sorted(words("sign"), key=len, reverse=True))
+        + r")(?!\w))"
+    )
+    word = r"(?:(?:capital|uppercase|lowercase|gro\u00df|klein|majuscule|may\u00fascula|maiuscola) )?[^\W_]{1,20}"
+    tie = (
+        r"(?:,? (?:and then|then|followed by|und dann|dann|puis|luego|poi|depois|daarna|sen|potem|potom"
+        r"|\u0437\u0430\u0442\u0435\u043c|\u043f\u043e\u0442\u043e\u043c) |, | )"
+    )
+    return re.compile(
+        rf"(?P<said>{word}{tie}{sign}{tie}{word}(?:{tie}(?:{sign}|(?=\w+,|\w+ then)|(?<=, ){word})){{0,8}})",
+        re.IGNORECASE,
+    )
+
+
+_LONG_ROW = 12
 # single letters and digits, all parted by the same sign
 _SPELLED = re.compile(
-    r"[\s:=\"'`(](?P<value>[^\W_]"
-    r"(?P<by>[ \-._,/|\n]|\n[\-*] |, |\u00a0|  | - |\\n)(?:[!-~](?P=by)){4,40}[!-~])(?![^\s\"'`.,;)])"
+    r"[\s:=\uff1a\"'`(](?P<value>[^\W_]"
+    r"(?P<by>[ \-._,/|\n\u3001\u00b7]|\n[\-*] |, |\u00a0|  | [\-\u00b7\u2022|/] |\\n)"
+    r"(?:[!-~](?P=by)){4,40}[!-~])(?![^\s\"'`.,;)])"
+    # or with their places, or bit by bit
+    r"|[\s:=](?P<placed>(?:\d{1,2}[=:.)] ?[!-~][ ,;]{1,2}){4,40}\d{1,2}[=:.)] ?[!-~])(?!\S)"
+    r"|[\s:=](?P<bits>(?:[01]{8}[ _]?){5,80}[01]{8})(?!\S)"
 )
 
 
@@ -209,6 +294,10 @@ def joined_words(text: str, start: int, at: int) -> list[Span]:
     stop = min(len(text), at + 2 * BEFORE)
     if _DIGIT.search(text, at, stop) is None:
         return []
+    if "-\n" in text[at:stop] and (wrapped := _WRAPPED.match(text, at, stop)):
+        left, right = wrapped.span("left"), trimmed(text, *wrapped.span("right"))
+        if oddness(text[slice(*left)] + text[slice(*right)]):
+            return [left, right]
     near = f" {text[at:stop].lower().replace(',', ' ')} "
     one = _IN_TWO.match(text, at, stop) if any(word in near for word in _JOINERS) else None
     if one is None:
@@ -235,6 +324,8 @@ def halves(text: str, start: int, at: int) -> list[Span]:
     stop = min(len(text), at + _NEAR_HALF)
     plain = spaced(text[first:stop])
     places = [plain.find(word) + len(word) - 1 for word in needles("half") if word in plain]
+    behind = plain[at - first + 1 :]
+    places += [at - first + behind.find(word) + len(word) for word in needles("second") if word in behind]
     others = [_part(text, first + place) for place in places]
     if len(others) < 2 or not has_word(text[first:stop], "password", "short", "key"):  # noqa: PLR2004 - this one is one
         return []
@@ -248,7 +339,17 @@ def halves(text: str, start: int, at: int) -> list[Span]:
 
 
 def _part(text: str, at: int) -> Span | None:
-    """Return what follows a word for a part: at once where it is odd, else behind a word that ties it."""
+    """Return what follows a word for a part: at once where it is odd, else behind a word that ties it.
+
+    A name of passwords may come between, and what ties it to the part.
+    """
+    ending = _ENDING.match(text, at)
+    at = ending.end() if ending else at
+    while passed := _PASSED.match(text, at):
+        word = passed["word"].strip(_WRAPPED_IN).lower()
+        if word and not word.startswith(_OF_NAMES) and word not in _PASSABLE:
+            break
+        at = passed.end("word")
     word = _NEXT.match(text, at)
     if (
         word
@@ -264,9 +365,23 @@ def _part(text: str, at: int) -> Span | None:
     return (left, right) if right - left > 1 else None
 
 
+_ENDING = re.compile(rf"[^\W\d_{DENSE}]{{1,4}}(?=[\s:=,])")
+_PASSED = re.compile(r"[\s:=,\u2013\u2014\-]{1,4}(?P<word>[^\s0-9:=]{1,24})(?=[\s:=])")
+_WRAPPED_IN = "\"'`*(,\u2013\u2014-"
+_PASSABLE = BONDS | frozenset(w for head in ("of", "article", "owner") for w in words(head))
+# every word of the names of passwords
+_OF_NAMES = tuple(
+    {
+        part
+        for head in ("password", "key")
+        for name in words(head)
+        for part in name.lower().split()
+        if len(part) >= _NAME - (not part.isascii()) and part.isalpha()
+    }
+)
 _TWO_WORDS = re.compile(
     r"[^\n:=]{0,60}?(?:[:=]|\s(?:is|ist|est|es|\u00e8|\u00e9|to|je|\u00e4r|er|on))\s{1,2}"
-    r"(?P<left>\S{2,40})[ \-_](?P<right>\S{2,40})"
+    r"(?P<left>\S{2,40})[ \-_](?P<right>[^\s(]\S{1,39})"
 )
 _MADE_OF = (
     "made of",
@@ -278,6 +393,11 @@ _MADE_OF = (
     "se compone de",
     "est composé de",
     "składa się z",
+)
+# a mail or a terminal breaks a value in two
+_WRAPPED = re.compile(
+    r"[^\n]{0,80}?(?:[:=]|\s(?:is|ist|est|es|\u00e8|\u00e9|to|je|\u00e4r|er|on))\s{1,2}"
+    r"(?P<left>[^\s:]{3,40}-)\n[>\s]{0,4}(?P<right>(?=[^\s0-9]{0,40}[0-9])\S{3,40})"
 )
 _IN_TWO = re.compile(
     r"(?:[^\n.;:=]{0,40}?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\s(?:"
@@ -297,9 +417,10 @@ _IN_TWO = re.compile(
 _JOINERS = tuple(word if IS_DENSE.match(word) else f" {word} " for word in (*words("joiner"), *_MADE_OF, *"+&"))
 _NEAR_HALF = 160
 _VALUE = rf"[\s{re.escape(OPENERS)}]{{0,4}}(?P<value>[^\s{DENSE}\"'`]{{2,60}})"
-_NEXT = re.compile(rf"(?:\s|[:=])+{_VALUE}")
+_NEXT = re.compile(rf"(?:\s|[:=\u2013\u2014])+{_VALUE}")
 _TIED = re.compile(
-    r"[^\n.;,]{0,50}?(?:[:=\uff1a\u662f\u306f\uc740\ub294]|\s(?:"
+    r"[^\n.;,]{0,50}?(?:, [^\n.;,]{0,40},)?(?:[:=\uff1a\u662f\u306f\uc740\ub294]"
+    r"|\u0e04\u0e37\u0e2d|\u0ec1\u0ea1\u0ec8\u0e99|\s(?:"
     + "|".join(re.escape(w) for w in BONDS if w.isalpha() and not IS_DENSE.match(w) and w not in _AS)
     + rf")(?=\s)){_VALUE}"
 )
@@ -345,6 +466,7 @@ _ASSIGNED = re.compile(r"\s{0,3}:?=(?!=)")
 # of what was taken out before
 _MARK = re.compile(r"\[(?:secret:[\w\-]*)?\Z")
 _NEVER = 9
+_LINE = 60
 _KEY_CHARS = 8
 _SOME_CHARS = 6
 _HEX = re.compile(r"(?=(?:[0-9]*[a-f]+[0-9]+){2})[0-9a-f]{10,}")
@@ -357,7 +479,12 @@ def told(text: str, start: int, end: int, noun: Noun) -> list[Span]:
         rest = _REST.match(text, at)
         at = rest.end() if rest else at
     if noun.near is not None and noun.near(text, at) is None:
-        return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
+        if noun.kinds[0] not in _HEADS or "\n" not in text[at : at + _LINE]:
+            return _ahead(text, start, at) if noun.kinds[0] is Kind.SHORT else []
+        return [
+            *(_ahead(text, start, at) or answered_below(text, at) if noun.kinds[0] is Kind.SHORT else []),
+            *below(text, start, at),
+        ]
     before = text[start - 1 : start]
     if noun.begins and is_within(text, start):
         return []
@@ -380,10 +507,12 @@ def _loose(text: str, start: int, at: int, kind: Kind, *, is_found: bool) -> lis
     found: list[Span] = []
     if DIGIT.search(text, max(0, start - BEFORE), at + 2 * BEFORE) is None:
         # without a digit it can be words only
-        is_said = kind in _SPELLED_KINDS and not is_found
-        return (phrase(text, start, at) or phrase_before(text, start)) if is_said else found
+        if kind in _SPELLED_KINDS and not is_found:
+            found = spelled(text, at) or phrase(text, start, at) or phrase_before(text, start)
+        return found or (far(text, at) if kind is Kind.PASSWORD and len(text) > at + REACH else found)
     if kind in _SPELLED_KINDS:
-        found += [] if is_found else spelled(text, at) or phrase(text, start, at) or phrase_before(text, start)
+        found += spelled(text, at)
+        found += [] if is_found or found else phrase(text, start, at) or phrase_before(text, start)
         found += joined_words(text, start, at)
     if kind in _AROUND:
         least, chosen = _AROUND[kind]
@@ -392,6 +521,8 @@ def _loose(text: str, start: int, at: int, kind: Kind, *, is_found: bool) -> lis
         found += around(text, start, at, least, chosen=chosen, is_plain=is_plain)
         if kind in _PLAIN and not found and not is_found:
             found += answered_below(text, at)
+        if kind is Kind.PASSWORD and not found and not is_found and len(text) > at + REACH:
+            found += far(text, at)
     if kind in _HEADS and at < len(text):
         found += below(text, start, at) or listed(text, at)
     return found
@@ -426,6 +557,7 @@ def _of_kind(text: str, start: int, at: int, kind: Kind) -> list[Span]:
         case Kind.PIN | Kind.SHORT_PIN | Kind.CARD_CODE:
             least = CARD_DIGITS if kind is Kind.CARD_CODE else PIN_DIGITS
             found = few_digits(text, at, least, is_rare=kind is not Kind.SHORT_PIN or text[start] > "\u0250")
+            found = found or (entered_digits(text, start, at) if kind is Kind.PIN else [])
             # or letters and digits in turn
             found = found or [span for span in _behind(text, at, at, Kind.PASS) if oddness(text[slice(*span)]) >= CLEAR]
         case _ if kind in _ANSWERS:
@@ -466,13 +598,32 @@ def _behind(text: str, start: int, at: int, kind: Kind) -> Iterator[Span]:
             needed = CLEAR
         if kind is Kind.KEY and _HEX.fullmatch(value):
             needed = CLEAR  # else a hash, which nobody calls a token
-        if value and needed < _NEVER and oddness(value) >= needed:
+        is_tied = kind in _SPELLED_KINDS and (bound == CLEAR or kind is Kind.SHORT)
+        right, odd = _odd_at(text, left, right, stop, is_tied=is_tied, is_near=not gap)
+        if value and needed < _NEVER and odd >= needed:
             yield left, right
             again = True
         elif kind in _AT_ONCE or (text.endswith(STOP, begin, stop) and not text.endswith(ASKS, begin, stop)):
             return
         # what was passed over counts as a word
         last = stop if again else last
+
+
+_QUOTES = ("'", '"', "`")
+
+
+def _odd_at(text: str, left: int, right: int, stop: int, *, is_tied: bool, is_near: bool) -> tuple[int, int]:
+    """Return where a value ends, and how odd it is.
+
+    One that is tied to its noun may have signs of code; a bracket that closes its own belongs to it.
+    """
+    value = text[left:right]
+    if (odd := oddness(value)) or not value or not is_tied:
+        return right, odd
+    if right < stop and ((text[right] == ")" and "(" in value) or (text[right] == "]" and "[" in value.rstrip("]"))):
+        right += "]" not in value
+    is_quoted = text[left - 1 : left] in _QUOTES and text[right : right + 1] == text[left - 1]
+    return right, BEYOND_DOUBT * ((is_quoted or is_near) and looks_quoted(text[left:right]))
 
 
 def _candidates(text: str, at: int, reach: int) -> Iterator[Span]:

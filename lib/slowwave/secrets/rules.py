@@ -14,6 +14,7 @@ from slowwave.secrets.validity import (
     is_url_password,
     looks_chosen,
     looks_opaque,
+    looks_quoted,
     looks_random,
     oddness,
 )
@@ -284,7 +285,8 @@ RUNS: tuple[Rule, ...] = (
 
 # what may stand between a name and its value: an assignment, a tag, or the next line of a list of names and values
 _SEP = (
-    r"(?P<tail>[\w\-.]{0,40})(?:\[\w{0,6}\])?[\"'`\]]{0,2}(?:[ \t]{0,10}(?:=>|:=|[:=](?!=))\s{0,10}|>"
+    r"(?P<tail>[\w\-.]{0,40})(?:\[\w{0,6}\])?[\"'`\]]{0,2}(?:[ \t]{0,10}(?:=>|:=|[:=](?!=))\s{0,10}"
+    r"|(?:</\w{1,10}>\s{0,20}<\w{1,10})?>"
     r"|,?\s{0,60}[\"']?value[\"']?\s{0,4}[:=]\s{0,4})"
 )
 _OPEN = r"(?:[bfru]{0,2}[\"'`])?"
@@ -323,6 +325,21 @@ NAMED: tuple[Rule, ...] = (
         r"(?i:authorization)[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?i:bearer|basic|token|apikey|key|digest|bot|negotiate)\s{1,4}"
         r"(?P<secret>[\w\-.+/=~]{12,4000})",
         is_valid=lambda s: looks_opaque(s) or looks_random(s),
+    ),
+    Rule(
+        "auth-header",
+        ("x-auth-token", "x-api-key", "x-access-token", "x-vault-token", "private-token", "x-auth-key", "x-secret"),
+        r"[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?P<secret>[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})",
+        behind=True,
+    ),
+    Rule(
+        "signed-url",
+        tuple(
+            f"{sign}{name}=" for sign in "?&" for name in ("key", "token", "apikey", "api_key", "auth", "pass", "pwd")
+        ),
+        r"(?P<secret>[\w\-.~%]{8,400})",
+        behind=True,
+        is_valid=lambda s: looks_opaque(s) or (oddness(s) >= _BEYOND_DOUBT and _SHORT_HEX.fullmatch(s) is None),
     ),
     Rule(
         "auth-header",
@@ -463,6 +480,17 @@ NAMED: tuple[Rule, ...] = (
     Rule(
         "password",
         _PASSWORD_NAMES,
+        # in quotes, or the rest of a line
+        r"(?i:or[dt]|d|ña)?(?:"
+        + _SEP
+        + r"|[ \t](?=[\"']))(?:[bfruN@L]{0,2}(?P<quote>[\"'`])|(?<=[= ]))(?P<secret>[^\s\"'`]{6,60})"
+        r"(?(quote)(?P=quote)|(?<![;,{(\[)])(?=\n|\Z))",
+        behind=True,
+        is_valid=lambda s: looks_quoted(s) or ("." in s and oddness(s) > 0),
+    ),
+    Rule(
+        "password",
+        _PASSWORD_NAMES,
         r"(?i:or[dt]|d)?[\w\-.]{0,20}[\"']\s{0,2},\s{0,10}[\"'](?P<secret>[^\s\"']{6,100})[\"']",
         behind=True,
         is_valid=lambda s: looks_chosen(s) and oddness(s) > 1,
@@ -479,10 +507,23 @@ NAMED: tuple[Rule, ...] = (
             "masterauth ",
             "bindpw ",
             "rootpw ",
-            "identified by '",
-            'identified by "',
         ),
         r"[ \t]{0,3}[\"']?(?P<secret>[^\s\"',;<>`$][^\s\"',;<>`]{5,200})",
+        behind=True,
+        is_valid=lambda s: looks_chosen(s) and oddness(s) > 0,
+    ),
+    Rule(
+        "password",
+        ("identified by '", 'identified by "', "password '", "with password '"),
+        r"(?P<secret>[^\s\"'$<]{6,200})[\"']",
+        behind=True,
+        is_valid=lambda s: oddness(s) > 0 or looks_quoted(s),
+    ),
+    Rule(
+        "password",
+        _PASSWORD_NAMES,
+        # what is put in the place of a name
+        r"(?i:or[dt]|d)?[@}%_\]]{1,4}(?P<by>[/|#])(?P<secret>[^\s/|#]{6,80})(?P=by)",
         behind=True,
         is_valid=lambda s: looks_chosen(s) and oddness(s) > 0,
     ),
@@ -523,7 +564,7 @@ NAMED: tuple[Rule, ...] = (
                 "secret phrase",
             ),
             r"(?i:mnemonic|wallet seed|seed(?=:)|(?:seed|recovery|secret)[ _]?(?:phrase|words))"
-            r"[\"'`]?(?: is| ist)?\s{0,4}[:=]?\s{0,4}[\"'`]?"
+            r"(?:[\"'`]| in order| in this order| are)?(?: is| ist)?\s{0,4}[:=]?\s{0,4}[\"'`]?"
             rf"(?P<secret>(?:[a-z]{{3,8}}{gap}){{11,23}}[a-z]{{3,8}})(?![A-Za-z])",
             is_valid=is_seed_phrase,
         )

@@ -59,6 +59,7 @@ def looks_chosen(secret: str) -> bool:
     """Say whether a value is a password as people choose them: not a placeholder, not code, and not one plain word."""
     if (
         _NAME_OF_ONE.fullmatch(secret)
+        or _YAML_TAG.fullmatch(secret)
         or len(secret) < _MIN_PASSWORD
         or _PLACEHOLDER.fullmatch(secret)
         or _CODE.search(secret)
@@ -72,7 +73,29 @@ def looks_chosen(secret: str) -> bool:
     )
 
 
+def looks_quoted(secret: str) -> bool:
+    """Say whether what stands in quotes behind a name of passwords is a value: also signs of code may be in it."""
+    return (
+        bool(_LETTER_AND_DIGIT.match(secret))
+        and not _NO_LITERAL.search(secret)
+        and not (is_masked(secret) or is_thing(secret) or _CALL_OR_TAG.fullmatch(secret))
+        # an open bracket is the beginning of a call or a list
+        and all(secret.count(opening) == secret.count(closing) for opening, closing in ("()", "[]", "{}"))
+    )
+
+
+_LETTER_AND_DIGIT = re.compile(r"(?=[^0-9]*[0-9])(?=(?:[^A-Za-z]*[A-Za-z]){3}).{6,60}")
+# templates, addresses, rules of what a value must be, and patterns
+_NO_LITERAL = re.compile(
+    r"[$#]\{|\{[{%]|%[sdv]|\$[A-Za-z_(]|://|=>|->|&&|\|\||[=!]=|\.\.\.|\\[dwsSDWnrtu]|^[\^/.~$@%:#\-<{\[(]|[+*?][)\]]|\{\d|\[[^\]]-"
+    r"|x{4,}|\*{3,}|\[\^|\(\)|\|\w+\||(?i:min|max|len|length|size|required|varchar|char|string|number|version|test|example"
+    r"|placeholder|changeme|secret|password|passwd|token|redacted|your|process|environ|getenv|config)(?![a-z])"
+)
+_CALL_OR_TAG = re.compile(
+    r"[a-z_][\w.]*[(\[].*[)\]]|<[^<>]*>|[a-z.\-]+=\d+|\w+(?:\.\w+)*|[\w\-]+(?:/[\w.\-:]+)+|\w+,\w+"
+)
 # passwordField1: what holds one is called so
+_YAML_TAG = re.compile(r"![a-z]\w*")
 _NAME_OF_ONE = re.compile(r"(?:pass|password|secret|token|login|pwd)(?:[A-Z_][A-Za-z]+)+\d{0,2}")
 
 
@@ -166,7 +189,7 @@ _UNSAID = re.compile(
     re.IGNORECASE,
 )
 _CODE_LIKE = re.compile(
-    r"[$%@&.]?[A-Za-z_][\w./]*[(\[{].*|.*\?\..*|[\w@/.\-]+@v?\d+(?:\.\d+)+\S*|[\w.\-/]+\.[a-z]{1,4}:\d[\d,\-]*|.*[)\]}]|[$%][A-Za-z_({].*|[@#][A-Za-z_\-/]*\d{0,4}|#[0-9a-fA-F]{3,8}|--?[A-Za-z][\w\-]*(?:=.*)?|[A-Za-z_][\w.\-]*=(?!=?\Z).*"
+    r"[$%@&.]?[A-Za-z_][\w./]*[(\[{].*|.*\?\..*|[\w@/.\-]+@v?\d+(?:\.\d+)+\S*|[\w.\-]+(?:/[\w.\-]+)+@v?\d[\w.\-]*|[\w.\-]+/[0-9a-f]{7,40}|#\d+['\u2019]s|return!\S{1,4}|[\w./\-]+-20\d\d-[01]\d-[0-3]\d|[\w.\-/]+\.[a-z]{1,4}:\d[\d,\-]*|.*[)\]}]|[$%][A-Za-z_({].*|[@#][A-Za-z_\-/]*\d{0,4}|#[0-9a-fA-F]{3,8}|--?[A-Za-z][\w\-]*(?:=.*)?|[A-Za-z_][\w.\-]*=(?!=?\Z).*"
     r"|~?\.{0,2}/.*|[A-Za-z][\w+.\-]*://.*|[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)*\.[A-Za-z]{2,}|(?:[\w\-]*[A-Za-z][\w\-]*\.)+[A-Za-z_][\w\-]*(?::\d+)*"
     r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|.*(?:\u2192|\\|=>|->|::|&&|\|\||==(?!\Z)|!=|<=|>=(?!\Z)|[<>\"`;{}]).*|0x[0-9a-fA-F]+|(?:fk|pk|ix|idx|uq|tbl)_\w+|\w+_(?:password|passwd|token|secret|key|pass|ids?|name|type|at|url|path|file|field|count|table|test|hash|size|len|idx|index|num|v)\d{0,2}|[\w\-]+(?:/[\w.\-]+){2,}"
 )
@@ -181,9 +204,14 @@ _TECHNICAL = re.compile(
     r"|go|perl|postgres|postgresql|mysql|mariadb|redis|mongo|web|vue|angular|react|next|gpt|claude|llama|windows|ios|android|macos"
     r"|step|phase|part|section|chapter|figure|table|line|page|issue|pr|bug|ticket|task|item|case|test|level|layer|version|ver|rev|round"
     r"|day|week|month|year|q|h|room|port|tier|type|option|method)[-_./]?\d{1,5})[a-z]{0,3}(?:[-_./][a-z0-9]{1,8}){0,3}"
-    r"|(?-i:[A-Z][A-Z0-9]{1,9}-\d{1,6})|ghsa(?:-\w{4}){3}|.*-(?:style|based|like|compatible|native|only|free|ready|specific)",
+    r"|(?-i:[A-Z][A-Z0-9]{1,9}-\d{1,6})|ghsa(?:-\w{4}){3}|(?:apache|[al]?gpl|mpl|epl|bsd)-\d[\w.\-]*|u\+[0-9a-f]{4,6}(?:[\-\u2013]u\+[0-9a-f]{4,6})?|(?-i:[A-Z]{1,5}_kw)[\w\-]{8,}|.*-(?:style|based|like|compatible|native|only|free|ready|specific)",
     re.IGNORECASE,
 )  # fmt: skip
+# words with points between that end with a number, as people make them; what code is called so is a type or a version
+_POINTED = re.compile(
+    r"(?!(?i:.*(?:u?int|float|vec(?:tor)?|matrix|utf|v|str|string|bit|json|http|sha|md|base)\d+\Z))"
+    r"(?=(?:[^\W\d_].?){6})[^\W\d_]{2,16}(?:\.[^\W_]{1,16}){0,3}\.[^\W\d_]{1,16}(?:_?\d{1,4}[^\W\d_]?)"
+)
 _HEX = re.compile(r"[0-9a-f]{7,64}")
 # keys that are read out in groups of digits
 _GROUPS = re.compile(r"\d{4,6}(?:-\d{4,6}){3,}")
@@ -231,7 +259,9 @@ def _is_said(value: str) -> bool:
     """Say whether a value is a placeholder, an id, code, a number or the name of a method."""
     if _UNSAID.search(value) or is_masked(value) or is_thing(value):
         return True
-    return any(kind.fullmatch(value) for kind in (_CODE_LIKE, _NUMBER, _TECHNICAL))
+    if any(kind.fullmatch(value) for kind in (_NUMBER, _TECHNICAL)):
+        return True
+    return bool(_CODE_LIKE.fullmatch(value)) and not _POINTED.fullmatch(value)
 
 
 def _of_mixture(value: str, digits: int, hard: int) -> int:

@@ -116,8 +116,8 @@ def test_no_piece_of_what_calls_tags_and_escapes_part_stays_in_any_carrier(ways:
 
 def test_most_of_what_was_written_while_the_rules_were_mended_is_found() -> None:
     _, (told_ones, split_ones, benign), notes = fresh_of([WRITTEN])
-    assert told_ones.value >= 0.96, notes
-    assert split_ones.value >= 0.93, notes
+    assert told_ones.value >= 0.97, notes
+    assert split_ones.value >= 0.94, notes
     assert benign.value >= 0.98, notes
 
 
@@ -173,11 +173,94 @@ def test_cards_go_with_their_codes_and_other_numbers_stay() -> None:
         ("a = 'Quar'; password = a + 'tz5238'", "a = 'M'; password = a + 'M'"),
         ("password = bytes([81, 117, 97, 114, 116, 122, 53, 50])", "password = bytes([M])"),
         ("the user of the password is kim on host web2042", "the user of the password is kim on host web2042"),
+        ("the vault password is Marble.fox7 for now", "the vault password is M for now"),
+        ('password = "Wren;Nest(4)"', 'password = "M"'),
+        ("password = bcrypt(user2, 10)", "password = bcrypt(user2, 10)"),
+        ("password: !vault |", "password: !vault |"),
+        ("to get past the side entrance you punch in 4471", "to get past the side entrance you punch in M"),
+        ("an der Hintertür musst du 4471 eintippen", "an der Hintertür musst du M eintippen"),
+        ("the alarm's 4471, please arm it", "the alarm's M, please arm it"),
+        ("token: *** Run actions/checkout@v4", "token: *** Run actions/checkout@v4"),
+        ("access to branch 'evidence/dogfood-2026-07-06'", "access to branch 'evidence/dogfood-2026-07-06'"),
+        ("Error code 2024 on the alarm panel", "Error code 2024 on the alarm panel"),
+        ("first half of the password: Willow-, the rest is Fen91", "first half of the password: M, the rest is M"),
+        ("password over the phone: hotel echo romeo oscar nine four two", "password over the phone: M"),
+        ("password: otter, underscore, barn, exclamation mark, seven", "password: M"),
+        ("the password: letters, digits, underscore, dash", "the password: letters, digits, underscore, dash"),
+        ("the password is Capercai-\nllie93 (one word)", "the password is M (one word)"),
+        ("Das Passwort ist seit dem Update ungültig.", "Das Passwort ist seit dem Update ungültig."),
+        ("first pet? I answered Biscuit back then", "first pet? I answered M back then"),
+        ("'X-Auth-Token': 'e02f9c71-b3aa-4d58-8c19-5577a0de1f63'", "'X-Auth-Token': 'M'"),
+        ("کلید ورود Anar_gul\u06f7\u06f4 است", "کلید ورود M است"),
+        ("$x = 'Pum'; password = %w[Tern Spit 66]", "$x = 'Pum'; password = %w[M M M]"),
     ],
 )
 def test_what_marks_a_value_is_its_shape_and_what_stands_near(text: str, expected: str | None) -> None:
     marked = re.sub(r"\[secret:[\w-]+\]", "M", NAMELESS(text))
     assert marked == expected if expected else "Herring42" not in marked
+
+
+# one name of passwords each, in languages beside those of the sets
+LANGUAGES = """
+die wagwoord vir die databasis is {}
+datu-basearen pasahitza {} da
+o contrasinal do router é {}
+la contrasenya del servidor és {}
+is é an pasfhocal ná {}
+y cyfrinair ar gyfer y gweinydd yw {}
+fjalëkalimi i serverit është {}
+лозинката за базата е {}
+пароль ад базы {}
+серверге құпиясөз {}
+server paroli {}, hech kimga aytma
+bazanın şifrəsi {}, istifadəçi admin
+серверийн нууц үг нь {}
+सर्व्हरचा पासवर्ड {} आहे
+సర్వర్ పాస్‌వర్డ్ {}
+ವೈಫೈ ಪಾಸ್ವರ್ಡ್ {}
+വൈഫൈ പാസ്‌വേഡ് {} ആണ്
+સર્વરનો પાસવર્ડ {} છે
+ਸਰਵਰ ਦਾ ਪਾਸਵਰਡ {} ਹੈ
+රවුටරයේ මුරපදය {}
+ဝိုင်ဖိုင် စကားဝှက် {} ပါ
+ពាក្យសម្ងាត់ wifi គឺ {}
+ລະຫັດຜ່ານ wifi ແມ່ນ {}
+kata laluan pangkalan data ialah {}
+tembung sandi servere {}
+erayga sirta ah ee wifi waa {}
+kalmar sirri ta uwar garken ita ce {}
+د سرور پټنوم {} دی
+d'Passwuert fir de Server ass {}
+loyniorðið til ambætaran er {}
+aðgangsorðið að kassanum er {}
+ბაზის პაროლი არის {}
+տվյալների բազայի գաղտնաբառը {} է
+የይለፍ ቃሉ {} ነው
+nenosiri la seva ni {}
+slaptažodis yra {}
+servera parole ir {}
+andmebaasi parool on {}
+geslo za bazo je {}
+mật khẩu máy chủ là {}
+""".strip().splitlines()  # noqa: RUF001 - other scripts
+
+
+@pytest.mark.parametrize("sentence", LANGUAGES)
+def test_what_secrets_are_called_is_known_in_many_languages(sentence: str) -> None:
+    assert NAMELESS(sentence.format("Durian.fox62")) == sentence.format("[secret:told]")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "senha do wifi: [secret:told:697ca1d8]",
+        "Codewort am Telefon: [secret:told:bda8680c]",
+        "we log in with [secret:password:3f0d5cd6], I know",
+        "postgres://shop:[secret:url-password:0eedc951]@db.internal:5432/shop",
+    ],
+)
+def test_a_mark_holds_no_secret(text: str) -> None:
+    assert find_secrets(text) == []
 
 
 def test_what_hides_within_a_secret_goes_with_it() -> None:
