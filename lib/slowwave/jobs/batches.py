@@ -52,6 +52,7 @@ class Manifest(msgspec.Struct, frozen=True):
         projects: all projects of the run.
         batches: shares of sessions; one task run each.
         groups: projects by index; one task run each.
+        rehearsal: as in :class:`Run`.
     """
 
     run_id: str
@@ -62,6 +63,7 @@ class Manifest(msgspec.Struct, frozen=True):
     projects: list[Project]
     batches: list[list[Share]]
     groups: list[list[int]]
+    rehearsal: Path | None = None
 
     def run(self, environ: Mapping[str, str]) -> Run:
         """Return the run as the library knows it."""
@@ -72,6 +74,7 @@ class Manifest(msgspec.Struct, frozen=True):
             environ=environ,
             force=self.force,
             dry_run=self.dry_run,
+            rehearsal=self.rehearsal,
         )
 
 
@@ -86,6 +89,7 @@ def manifest_of(run: Run, projects: Sequence[Project]) -> Manifest:
         projects=list(projects),
         batches=plan_batches(projects, most_sessions=run.settings.extraction.batch_sessions),
         groups=plan_groups(len(projects)),
+        rehearsal=run.rehearsal,
     )
 
 

@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from slowwave.errors import SlowwaveError
 from slowwave.jobs.batches import manifest_of, read_manifest, write_manifest
 from slowwave.jobs.concluding import Around, Began, Concluded, conclude
@@ -16,6 +18,7 @@ from slowwave.jobs.run_files import require_places
 from slowwave.jobs.steps import asks_by_batch, retains
 from slowwave.jobs.story import began_of, first_look
 from slowwave.memory.difference import difference
+from slowwave.observability.learned import planned
 from slowwave.observability.logs import json_logs, log_report
 from slowwave.report import Report
 from slowwave.secrets.redactor import NAMELESS
@@ -149,6 +152,8 @@ class Tally:
             OSError: the manifest cannot be read.
         """
         report = self.total()
+        if self.plan.dry_run:
+            report.learned = msgspec.to_builtins(planned(report))
         if self.plan.dry_run or self.plan.began is None:
             return report, None
         whole = read_manifest(self.plan.manifest)
