@@ -24,6 +24,7 @@ from slowwave.jobs.everywhere import end_dreaming
 from slowwave.jobs.model import hand_over_questions
 from slowwave.jobs.run import Run, Step
 from slowwave.jobs.steps import RETAINING, consolidate, erase, extract_some, finish_erasing
+from slowwave.processes import deaf_to_interrupts
 from slowwave.report import Item, Report
 from slowwave.retention.locks import beside_jobs
 from slowwave.stores.model import Project, StoredSession
@@ -203,10 +204,11 @@ def _spread(
     try:
         # the largest first: it would else be read alone in the end
         sizes = {i: sum(session.size for session in whole.projects[i].sessions) for i in projects}
-        futures = {
-            i: pool.submit(task, manifest, (i,), shares, dict(environ))
-            for i in sorted(projects, key=lambda i: -sizes[i])
-        }
+        with deaf_to_interrupts():
+            futures = {
+                i: pool.submit(task, manifest, (i,), shares, dict(environ))
+                for i in sorted(projects, key=lambda i: -sizes[i])
+            }
         for i in projects:
             for key, report in _outcome(futures[i], whole.projects[i], whole.run_id).items():
                 done.setdefault(key, Report("extract", whole.run_id)).absorb(report)

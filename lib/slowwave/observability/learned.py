@@ -21,7 +21,6 @@ from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.ledger import REVIEW, Event, Sighting, read_ledger
 from slowwave.memory.model import RETRACTS, Evidence
 from slowwave.report import Report
-from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import ConsolidationSettings
 
 if TYPE_CHECKING:
@@ -208,20 +207,22 @@ def planned(report: Report) -> Learned:
         CorruptStateError: a ledger is damaged.
         UnreadableError: a ledger cannot be opened.
     """
+    from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - only a dry run waits for it
+
     changes: list[Change] = []
     for project, memory, events in report.dreamt:
         before = read_ledger(Path(memory))
         dream = dreams_of(MemoryFolder(project, Path(memory), ()), [*before, *events])[-1]
         said = {event.memory: event.evidence[0].quote for event in events if event.evidence}
-        changes += [_in_words(change, said.get(change.memory, "")) for change in dream.changes]
+        changes += [_with_words(change, said.get(change.memory, ""), NAMELESS) for change in dream.changes]
     return Learned(sorted(changes, key=_worth), is_planned=True)
 
 
-def _in_words(change: Change, said: str) -> Change:
+def _with_words(change: Change, said: str, redact: Callable[[str], str]) -> Change:
     said = " ".join(said.split())
     is_same = change.kind == "forgotten" or said.rstrip(".…") in change.text
-    clean = {name: NAMELESS(getattr(change, name)) for name in ("project", "text", "before", "why")}
-    return msgspec.structs.replace(change, **clean, said="" if is_same else NAMELESS(said))
+    clean = {name: redact(getattr(change, name)) for name in ("project", "text", "before", "why")}
+    return msgspec.structs.replace(change, **clean, said="" if is_same else redact(said))
 
 
 def _worth(change: Change) -> tuple[int, float, int, str]:

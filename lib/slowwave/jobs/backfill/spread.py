@@ -19,6 +19,7 @@ from slowwave.jobs.backfill.states import Deaths
 from slowwave.jobs.backfill.working import Counts, Reader, read_alone, run_shard, summed
 from slowwave.jobs.workers import PAYS_FROM_BYTES
 from slowwave.observability.progress import watcher
+from slowwave.processes import deaf_to_interrupts
 
 # A machine on which every process dies has another trouble than a session.
 MOST_DEATHS = 20
@@ -78,7 +79,8 @@ def _in_pool(reader: Reader, folder: Path, number: int, environ: Mapping[str, st
     # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
     pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_begin)
     try:
-        futures = {pool.submit(read_alone, folder, number, given, processes, at): at for at in reader.left()}
+        with deaf_to_interrupts():
+            futures = {pool.submit(read_alone, folder, number, given, processes, at): at for at in reader.left()}
         for future in as_completed(futures):
             counts = future.result()
             done.counts = summed(done.counts, counts)
