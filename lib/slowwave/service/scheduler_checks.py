@@ -15,7 +15,7 @@ from urllib.parse import quote
 from slowwave.errors import ServerError
 from slowwave.service.checks import Check
 from slowwave.service.reach import named_server
-from slowwave.service.registration import server_doubts
+from slowwave.service.registration import server_doubts, worker_command
 from slowwave.service.server import is_healthy
 
 _DEPLOY = "slowwave deploy --create-pool"
@@ -99,7 +99,10 @@ def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:
     if not online:
         seen = f"no worker of pool {pool} is at work: no night will run"
         return Check(
-            "worker", ok=False, seen=seen, fix=f"prefect worker start --pool {pool}, where the transcripts are"
+            "worker",
+            ok=False,
+            seen=seen,
+            fix=worker_command(pool),
         )
     return Check("worker", ok=True, seen=f"{len(online)} at work for pool {pool}")
 
