@@ -29,7 +29,7 @@ from slowwave.service.deployments import (
     time_zone,
 )
 from slowwave.service.launch import entrypoint_of, load_job, prefect_environment, prefect_home, project_root
-from slowwave.service.page_server import page_served, place_path
+from slowwave.service.page_server import page_served
 from slowwave.service.reach import require_address, require_server
 from slowwave.settings import load_settings
 
@@ -65,7 +65,7 @@ def run_serve(args: argparse.Namespace) -> int:
             with page_served(lambda: load_settings(os.environ), os.environ, SystemClock()) as place:
                 # what is not read by a person is often kept as a log, where the token of the address has no place
                 is_seen = sys.stdout.isatty()
-                where = place.address if is_seen else f"the address is in {place_path(os.environ)}"
+                where = place.address if is_seen else "slowwave review --url prints the address"
                 say(f"Report and review: {where}")
                 sys.stdout.flush()
                 _serve(in_time_zone(read_project(project_root()), zone))

@@ -13,10 +13,12 @@ from typing import Any
 from urllib.parse import quote
 
 from slowwave.errors import ServerError
+from slowwave.places import scheduler_folder
 from slowwave.service.checks import Check
+from slowwave.service.page_server import served_place
 from slowwave.service.reach import named_server
 from slowwave.service.registration import server_doubts, worker_command
-from slowwave.service.server import is_healthy
+from slowwave.service.server import HOST, is_healthy, kept_port
 
 _DEPLOY = "slowwave deploy --create-pool"
 _WAIT_S = 10
@@ -30,8 +32,12 @@ def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
     except ServerError as error:
         yield Check("prefect", ok=False, seen=str(error), fix="fix or remove that file")
         return
+    if not api and served_place(environ):
+        yield from _of_serve(environ, release)
+        return
     if not api:
-        seen = f"{release}; no server is set up: jobs run in the process of their command, and nothing is scheduled"
+        where = "no server is set up and no slowwave serve is at work"
+        seen = f"{release}; {where}: jobs run in the process of their command, and nothing is scheduled"
         yield Check("prefect", ok=True, seen=seen)
         return
     if not is_healthy(api):
@@ -43,6 +49,16 @@ def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
     except (urllib.error.URLError, OSError, ValueError, LookupError, TypeError) as error:
         fix = "set PREFECT_API_AUTH_STRING where the server asks for it, or update the server"
         yield Check("prefect", ok=False, seen=f"the server at {api} answers strangely: {error}", fix=fix)
+
+
+def _of_serve(environ: Mapping[str, str], release: str) -> Iterator[Check]:
+    """Look at what ``slowwave serve`` has on its schedule: on its own server, or on one that only its shell names."""
+    api = f"http://{HOST}:{kept_port(scheduler_folder(environ))}/api"
+    if is_healthy(api):
+        yield from _of_server(api, release, "")
+    else:
+        seen = f"{release}; slowwave serve is at work, and schedules nights on a server that is not named here"
+        yield Check("prefect", ok=True, seen=seen)
 
 
 def _of_server(api: str, release: str, auth: str) -> Iterator[Check]:
