@@ -15,6 +15,8 @@ UNREADABLE = 3
 REFUSED = 4
 PARKED = 5
 PARTLY_FAILED = 6
+# as a shell tells it of what an interrupt ended
+INTERRUPTED = 130
 
 
 class SlowwaveError(Exception):
@@ -27,6 +29,12 @@ class UsageError(SlowwaveError):
     """A flag or argument is wrong."""
 
     exit_code = USAGE
+
+
+class InterruptedRunError(SlowwaveError):
+    """Somebody interrupted a run; the message says what is left of it and how to go on."""
+
+    exit_code = INTERRUPTED
 
 
 class SettingsError(SlowwaveError):

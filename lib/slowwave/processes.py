@@ -1,6 +1,23 @@
-"""Whether a process of this machine runs, and when it started; psutil is loaded when it is first asked."""
+"""Whether a process of this machine runs, and when it started; and processes of ours that a Ctrl-C does not reach.
 
+psutil is loaded when it is first asked.
+"""
+
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def deaf_to_interrupts() -> Generator[None]:
+    """Start processes that a Ctrl-C at their terminal does not end: whoever started them ends them, without a word."""
+    # a mask is inherited from the first moment on; what comes meanwhile reaches this process afterwards
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def is_running(pid: int) -> bool:

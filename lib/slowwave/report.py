@@ -307,6 +307,7 @@ class Report(msgspec.Struct):
         unknown_types: records by a type that this version does not know, by ``dialect type``.
         phases: what each dream saw and did, by project key.
         learned: what changed in the memories and what waits for a person (:mod:`slowwave.observability.lessons`).
+        dreamt: what each dream of a dry run would write: project key, memory folder, events; no part of its JSON.
         spans: what took how long; no part of what a job says it did, and not of its JSON.
     """
 
@@ -323,6 +324,7 @@ class Report(msgspec.Struct):
     unknown_types: dict[str, int] = {}
     phases: dict[str, Phases] = {}
     learned: dict[str, Any] = {}
+    dreamt: list[tuple[str, str, list[Any]]] = []
     spans: list[Span] = []
 
     def count(self, name: str, number: int = 1) -> None:
@@ -346,6 +348,7 @@ class Report(msgspec.Struct):
         self.failures += other.failures
         self.parked += other.parked
         self.memories |= other.memories
+        self.dreamt += other.dreamt
         self.spans += other.spans
         self.phases |= other.phases
         for kind, number in other.unknown_types.items():
@@ -356,7 +359,7 @@ class Report(msgspec.Struct):
     def to_builtins(self) -> dict[str, Any]:
         """Return plain JSON-ready data, the same for the same work however long it took."""
         data: dict[str, Any] = msgspec.to_builtins(self)
-        del data["spans"]
+        del data["spans"], data["dreamt"]
         return data
 
     @classmethod

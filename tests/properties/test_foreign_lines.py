@@ -90,7 +90,7 @@ def test_the_first_to_have_the_words_is_named(
         chance.shuffle(kept)
         where = project(store, *kept)
         for session in kept or [()]:
-            look_at_foreign(where, [session] if isinstance(session, StoredSession) else [], NOW, Path(folder))
+            look_at_foreign(where, [session] if isinstance(session, StoredSession) else [], NOW, Path(folder), memory)
         found = {line.text: known.writer if known else "person" for line, known in known_lines(memory)}
     assert found == {text: expected.get(text, "person") for text in texts}
 

@@ -17,7 +17,7 @@ import_pathlib()
 
 # ruff: noqa: E402 - pathlib has to be there before whatever imports it
 from slowwave.cli.parser import Parser, declared
-from slowwave.errors import REMEDIES, UNREADABLE, SlowwaveError, told
+from slowwave.errors import INTERRUPTED, REMEDIES, UNREADABLE, SlowwaveError, told
 
 # command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line); where a module has several
 # commands, they are ``configure_NAME`` and ``run_NAME``
@@ -49,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     before = os.umask(0o077)
     try:
         return _main(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:
+        return _failed("interrupted", INTERRUPTED)
     finally:
         os.umask(before)
 

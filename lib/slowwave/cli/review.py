@@ -15,7 +15,7 @@ from slowwave.cli.parser import add_json_option, add_project_option, add_setting
 from slowwave.cli.screen import ask_lines
 from slowwave.clock import SystemClock
 from slowwave.consolidation.inbox import Parked
-from slowwave.errors import DONE, PARKED, RefusedError, SlowwaveError, UsageError
+from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.jobs.review import Decision, Desk, Waits
 from slowwave.observability.lessons import short_names
 from slowwave.places import agent_around
@@ -32,6 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_words(parser)
     add_settings_options(parser)
     add_project_option(parser)
+    parser.add_argument("--url", action="store_true", help="print the address of the page that slowwave serve shows")
     parser.add_argument("--memory", type=_path, metavar="DIR", help="this memory folder, instead of a store's")
     add_json_option(parser)
 
@@ -60,10 +61,24 @@ def _path(text: str) -> Any:
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
+    if args.url:
+        return _address()
     # who sits and reads holds nobody up: each of their decisions is taken beside jobs
     with beside_jobs(os.environ) if decides(args) else nullcontext():
         args.folders = chosen(args)
         return review(args)
+
+
+def _address() -> int:
+    from slowwave.service.page_server import served_place  # noqa: PLC0415 - only this answer needs it
+
+    if agent := agent_around(os.environ):
+        raise RefusedError(f"whoever has that address can decide, and {agent} runs this; use a terminal of your own")
+    place = served_place(os.environ)
+    if place is None:
+        raise NotFoundError("no page is served: start slowwave serve, or decide here with slowwave review")
+    say(place.address)
+    return DONE
 
 
 def decides(args: argparse.Namespace) -> bool:

@@ -5,7 +5,8 @@ A server is used where ``PREFECT_API_URL`` or Prefect's active profile names one
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -25,7 +26,7 @@ from slowwave.cli.parser import (
 from slowwave.cli.progress import WISHES, shown_progress
 from slowwave.cli.screen import show, show_backfill
 from slowwave.clock import SystemClock
-from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UsageError
+from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, InterruptedRunError, UsageError
 from slowwave.jobs import JOBS
 from slowwave.moments import moment
 from slowwave.report import UNCONFIRMED
@@ -168,7 +169,7 @@ def run(args: argparse.Namespace) -> int:
     _check_together(args, settings)
     args.prefect = not args.direct and (args.prefect or bool(named_server(os.environ)))
     wish = "lines" if args.verbose and args.progress == "auto" else args.progress  # bars would run into the log
-    with shown_progress(wish, quiet=args.json):
+    with _interruptible(args), shown_progress(wish, quiet=args.json):
         report = _report(args, settings)
     if args.json:
         say_json([report])
@@ -197,6 +198,37 @@ def _add_overrides(args: argparse.Namespace) -> None:
             args.overrides = [*args.overrides, f"{key}={'true' if value is True else value}"]
 
 
+@contextmanager
+def _interruptible(args: argparse.Namespace) -> Generator[None]:
+    """Say how to go on after a Ctrl-C: every write survives it.
+
+    Raises:
+        InterruptedRunError: that was it.
+    """
+    from slowwave.jobs.run import new_run_id  # noqa: PLC0415 - --help stays fast
+
+    args.run_id = new_run_id(SystemClock())
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise InterruptedRunError(f"interrupted. {_going_on(args)}") from error
+
+
+def _going_on(args: argparse.Namespace) -> str:
+    if args.dry_run:
+        return "It only planned, so nothing is left to do."
+    command = f"slowwave run {args.job}" + (f" --sample {args.sample}" if args.sample else "")
+    if args.job != "backfill":
+        return f"What was done stays, and the next one does the rest: {command}"
+    from slowwave.jobs.backfill.folder import backfills_folder  # noqa: PLC0415 - --help stays fast
+
+    name = args.resume or args.pause or args.rollback or args.run_id
+    if not (backfills_folder(os.environ) / name / "plan.json").exists():
+        return "Nothing was read yet."
+    action = "rollback" if args.rollback else "resume"
+    return f"What was done stays. Go on with: {command} --{action} {name}"
+
+
 def _report(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
     if args.job == "backfill":
         return _backfill(args)
@@ -216,12 +248,12 @@ def _check_together(args: argparse.Namespace, settings: "Settings") -> None:
 
 
 def _direct(args: argparse.Namespace) -> dict[str, Any]:
-    from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.run import Run  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.story import run_job  # noqa: PLC0415 - --help stays fast
 
     clock = SystemClock()
     given = Run(
-        id=new_run_id(clock),
+        id=args.run_id,
         settings=settings_of(args),
         clock=clock,
         environ=os.environ,
@@ -373,6 +405,7 @@ def _parameters_of_backfill(args: argparse.Namespace) -> dict[str, Any]:
     return {
         "action": action,
         "backfill": args.resume or args.pause or args.rollback,
+        "run_id": args.run_id,
         "since": moment("--since", args.since, now).isoformat() if args.since else None,
         "until": moment("--until", args.until, now, ends=True).isoformat() if args.until else None,
         "projects": list(args.projects),
@@ -441,13 +474,13 @@ def _check_erase(args: argparse.Namespace) -> None:
 def _erase(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
     """Erase subjects in this process and return the report."""
     from slowwave.jobs.erasure import erase_subjects  # noqa: PLC0415 - --help stays fast
-    from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415
+    from slowwave.jobs.run import Run  # noqa: PLC0415
     from slowwave.retention.erase.subjects import Asked  # noqa: PLC0415
     from slowwave.service.server import prefect_home  # noqa: PLC0415
 
     clock = SystemClock()
     run = Run(
-        id=new_run_id(clock),
+        id=args.run_id,
         settings=settings,
         clock=clock,
         environ=os.environ,

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.output import bad, bold, open_to, say, screen_width, short_time, wrapped
-from slowwave.observability.lessons import Ask, Change, Learned, in_words, planned, short_names
-from slowwave.report import LEFT_OUT, Report, readable
+from slowwave.observability.lessons import Ask, Change, Learned, in_words, short_names
+from slowwave.report import LEFT_OUT, readable
 from slowwave.report import counted as in_numbers
 
 MOST_ROWS = 8
@@ -75,7 +75,7 @@ class Screen:
 def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen: Screen | None = None) -> Iterator[str]:
     """Yield the lines of the report; ``whole`` with every session that retention looked at."""
     screen = screen or Screen()
-    learned = _learned(report, dry_run=dry_run)
+    learned = msgspec.convert(report.get("learned") or {}, Learned)
     changed = bool(report["dream_ids"] or report["counts"].get("candidates"))
     yield from _title(report, learned, dry_run=dry_run)
     yield from learned_lines(learned, screen, run=report["run_id"])
@@ -110,16 +110,12 @@ def show(report: dict[str, Any], *, dry_run: bool, whole: bool = False, options:
         say(line)
 
 
-def _learned(report: dict[str, Any], *, dry_run: bool) -> Learned:
-    if dry_run:
-        return planned(msgspec.convert({**report, "spans": []}, Report))
-    return msgspec.convert(report.get("learned") or {}, Learned)
-
-
 def _title(report: dict[str, Any], learned: Learned, *, dry_run: bool) -> Iterator[str]:
     number = report["counts"].get("projects", 0)
     over = f" over {in_numbers('projects', number)}" if number else ""
-    yield bold(f"{report['job']} {report['run_id']}{over}") + ("  (dry run: nothing was changed)" if dry_run else "")
+    yield bold(f"{report['job']} {report['run_id']}{over}") + (
+        "  (dry run: nothing was changed but slowwave's own cache)" if dry_run else ""
+    )
     if learned.changes:
         yield f"{'Would be learned' if dry_run else 'Learned'}: {learned}"
 
@@ -166,6 +162,8 @@ def change_lines(change: Change, width: int, *, is_named: bool = False) -> Itera
     yield from wrapped(change.text + about, first=f"  {change.kind:<9}  ", rest=indent, width=width)
     if change.before:
         yield from wrapped(change.before, first=f"{indent}before: ", rest=indent + " " * 8, width=width)
+    if change.said:
+        yield from wrapped(change.said, first=f"{indent}said: ", rest=indent + " " * 6, width=width)
     if change.why:
         yield from wrapped(change.why, first=f"{indent}why: ", rest=indent + " " * 5, width=width)
 

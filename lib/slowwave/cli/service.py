@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,9 @@ from slowwave.service.deployments import (
     read_project,
     time_zone,
 )
-from slowwave.service.page_server import page_served, place_path
+from slowwave.service.page_server import page_served
 from slowwave.service.server import (
+    entrypoint_of,
     load_job,
     prefect_environment,
     prefect_home,
@@ -71,7 +72,7 @@ def run_serve(args: argparse.Namespace) -> int:
             with page_served(lambda: load_settings(os.environ), os.environ, SystemClock()) as place:
                 # what is not read by a person is often kept as a log, where the token of the address has no place
                 is_seen = sys.stdout.isatty()
-                where = place.address if is_seen else f"the address is in {place_path(os.environ)}"
+                where = place.address if is_seen else "slowwave review --url prints the address"
                 say(f"Report and review: {where}")
                 sys.stdout.flush()
                 _serve(in_time_zone(read_project(project_root()), zone))
@@ -125,8 +126,7 @@ def _deployment(wanted: dict[str, Any]) -> Any:
 
     flow = load_job(wanted["entrypoint"])
     for schedule in wanted["schedules"]:
-        off = "" if schedule["active"] else ", off until somebody switches it on"
-        say(f"  {wanted['name']}: {schedule['cron']} ({schedule['timezone']}){off}")
+        say(f"  {wanted['name']}: {schedule['cron']} ({schedule['timezone']}){_but(wanted, schedule)}")
     sys.stdout.flush()
     return flow.to_deployment(
         wanted["name"],
@@ -177,16 +177,20 @@ def run_deploy(args: argparse.Namespace) -> int:
             say(f"  automation  {name}")
         for doubt in deployments.doubts(client, args.pool):
             warn(doubt)
-    say(f"Start a worker where the transcripts are: prefect worker start --pool {args.pool}")
     return DONE
 
 
 def _schedules(document: Document, zone: str) -> list[str]:
     return [
-        f"  {d['name']:<11} {s['cron']} ({zone})" + ("" if s["active"] else ", off until somebody switches it on")
-        for d in document["deployments"]
-        for s in d["schedules"]
+        f"  {d['name']:<11} {s['cron']} ({zone}){_but(d, s)}" for d in document["deployments"] for s in d["schedules"]
     ]
+
+
+def _but(deployment: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
+    """Say what the time of a schedule alone would not tell."""
+    plans = ", which only shows its plan unless retention.enforce is set"
+    said = plans if deployment["entrypoint"] == entrypoint_of("retain") else ""
+    return said if schedule["active"] else f"{said}, off until somebody switches it on"
 
 
 def _api() -> str:

@@ -143,21 +143,26 @@ def render_state(last: int) -> bytes:
 # What no dream has looked at yet, and since when it waits.
 
 
-def backlog_of(memory: Path, book: Book) -> list[tuple[Candidate, str]]:
+def backlog_of(memory: Path, book: Book, noted: Path | None = None) -> list[tuple[Candidate, str]]:
     """Return each candidate that no dream has looked at, and when it was noted: ISO time, "" where it is not known.
 
     What a dream has looked at and let wait for more evidence is no backlog: it may wait for ever.
+
+    Args:
+        memory: the memory folder.
+        book: what its ledger adds up to.
+        noted: the folder that the candidates are in, where that is another one.
 
     Raises:
         CorruptStateError: the state is damaged.
         UnreadableError: the candidates cannot be read.
     """
-    if not candidates_path(memory).exists():
+    if not candidates_path(noted or memory).exists():
         return []
     last = read_state(memory)
     found: list[tuple[Candidate, str]] = []
     open_: list[Candidate] = []
-    for entry in read_entries(memory)[0]:
+    for entry in read_entries(noted or memory)[0]:
         if isinstance(entry, Candidate):
             open_.append(entry)
             continue
@@ -168,20 +173,20 @@ def backlog_of(memory: Path, book: Book) -> list[tuple[Candidate, str]]:
     return found + [(c, _known(c.observed_at)) for c in open_ if not _is_settled(c, book)]
 
 
-def waiting_since(memory: Path) -> datetime | None:
+def waiting_since(memory: Path, noted: Path | None = None) -> datetime | None:
     """Return since when the oldest of them waits: since it was said, or was noted where no record says when.
 
-    None when there is none, or no time is known of any.
+    None when there is none, or no time is known of any. The arguments are those of :func:`backlog_of`.
 
     Raises:
         CorruptStateError: the state or the ledger is damaged.
         UnreadableError: a file cannot be read.
     """
-    if not candidates_path(memory).exists():
+    if not candidates_path(noted or memory).exists():
         return None
     times = (
         min(filter(None, (_known(c.observed_at), noted)), default="")
-        for c, noted in backlog_of(memory, read_book(memory))
+        for c, noted in backlog_of(memory, read_book(memory), noted)
     )
     oldest = min(filter(None, times), default="")
     return datetime.fromisoformat(oldest) if oldest else None

@@ -24,7 +24,7 @@ from slowwave.consolidation.gates import (
 from slowwave.consolidation.inbox import clear_parked, park
 from slowwave.consolidation.lock import DreamLock, held, refusal
 from slowwave.consolidation.model import Operation
-from slowwave.consolidation.plan import Plan, Planner, apply_plan, counts_of, make_plan, offline, phases_of
+from slowwave.consolidation.plan import Plan, Planner, apply_plan, counts_of, events_of, make_plan, offline, phases_of
 from slowwave.consolidation.snapshot import Snapshot, read_snapshot
 from slowwave.consolidation.usage import look_at_writes, note_writes, uses_of
 from slowwave.errors import LockHeldError, MovedError
@@ -35,6 +35,7 @@ from slowwave.memory.effects import Watched, append_effects, with_rows
 from slowwave.memory.folder import INDEX, STATE_FILE, digest, read_or_none
 from slowwave.memory.foreign import warning
 from slowwave.memory.guard import guarded
+from slowwave.memory.rehearsal import noted_in
 from slowwave.memory.transaction import recover, replace_file
 from slowwave.models.base import LanguageModel, Usage
 from slowwave.report import PARKED_FOR_REVIEW, Gate, Item, Report
@@ -62,6 +63,7 @@ def consolidate_project(
     model: LanguageModel | None = None,
     archive: Path | None = None,
     register: Register | None = None,
+    rehearsal: Path | None = None,
 ) -> Report:
     """Dream over one project.
 
@@ -77,6 +79,7 @@ def consolidate_project(
         model: helps the rules where ``consolidation.model`` is on; without one they decide alone.
         archive: where packs of archived sessions lie, which prove what was said as well as their files did.
         register: what stands in the files of clients, to follow what sessions made of it.
+        rehearsal: where a dry run keeps what its extraction found, to plan from that.
 
     Raises:
         CorruptStateError: state or ledger are damaged; they never count as "never ran".
@@ -89,6 +92,7 @@ def consolidate_project(
     dream = _Dream(project, settings, clock, Report("consolidate", run_id), home or Path.home(), planner)
     dream.folders += (archive,) if archive else ()
     dream.register = register or Register()
+    dream.noted = noted_in(dream.memory, rehearsal)
     dream.report.memories[project.key] = str(dream.memory)
     if not dry_run:
         recover(dream.memory)
@@ -122,6 +126,8 @@ class _Dream:
         # where transcripts that were moved are looked for
         self.folders = project.folders
         self.register = Register()
+        # the folder that what extraction noted is in
+        self.noted = self.memory
         # what sessions made of memories since the last dream
         self.watched: list[Watched] = []
 
@@ -138,7 +144,7 @@ class _Dream:
             return False
         gate = session_gate(self.project.key, self._changed(last), self.settings.min_sessions)
         if not gate.passed:
-            gate = or_after_waiting(gate, waiting_since(self.memory), self.started, self.settings.max_wait)
+            gate = or_after_waiting(gate, waiting_since(self.memory, self.noted), self.started, self.settings.max_wait)
         return self._gate(gate)
 
     def _changed(self, last: int | None) -> Changed:
@@ -156,7 +162,13 @@ class _Dream:
         if self._gate(Gate("lock", self.project.key, not reason, reason or "free")):
             self._watch(read_state(self.memory))
             snapshot, _ = self._snapshot()
-            self._tell(snapshot, self._plan(snapshot))
+            plan = self._plan(snapshot)
+            self._tell(snapshot, plan)
+            if plan.review:
+                self.report.warnings.append(f"{self.project.key}: its dream would wait for you: {plan.review}")
+            elif not plan.outcome.is_empty:
+                events = events_of(plan, self.report.run_id)
+                self.report.dreamt.append((self.project.key, str(self.memory), [*events]))
 
     def run(self) -> None:
         since = read_state(self.memory)
@@ -183,7 +195,7 @@ class _Dream:
         """Read the folder, and what sessions tell about whose lines stand there."""
         writes, problems = look_at_writes(self.project, self.home)
         self.report.warnings += [w for p in problems if (w := f"{self.project.key}: {p}") not in self.report.warnings]
-        snapshot = read_snapshot(self.memory, self.settings.max_loss, writes)
+        snapshot = read_snapshot(self.memory, self.settings.max_loss, writes, self.noted)
         # a preview has not noted them
         snapshot.state.book.watched = with_rows(snapshot.state.book.watched, self.watched)
         return snapshot, writes

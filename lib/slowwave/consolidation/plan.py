@@ -184,9 +184,13 @@ def apply_plan(snapshot: Snapshot, plan: Plan, *, check: Callable[[], None], run
     if extracted is not None:
         files[EXTRACTED] = extracted
     files[STATE_FILE] = render_state(int(plan.at.timestamp()))
-    header = Event(v=VERSION, event="dream", dream=plan.id, at=at, run=run_id, reason=_summary(plan))
-    events = [header, *plan.outcome.events]
-    commit(snapshot.memory, Change(plan.id, at, files, events, snapshot.seen), check=check)
+    commit(snapshot.memory, Change(plan.id, at, files, events_of(plan, run_id), snapshot.seen), check=check)
+
+
+def events_of(plan: Plan, run_id: str) -> list[Event]:
+    """Return what the ledger is given of a plan."""
+    header = Event(v=VERSION, event="dream", dream=plan.id, at=iso(plan.at), run=run_id, reason=_summary(plan))
+    return [header, *plan.outcome.events]
 
 
 def counts_of(plan: Plan) -> Mapping[str, int]:

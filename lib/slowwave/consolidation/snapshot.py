@@ -75,7 +75,9 @@ class Snapshot:
         return None if data == (old or b"") else data
 
 
-def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | None = None) -> Snapshot:
+def read_snapshot(
+    memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | None = None, noted: Path | None = None
+) -> Snapshot:
     """Read a memory folder; one that does not exist is empty.
 
     Hashes are taken of exactly the bytes that were parsed, except for the candidates, which are hashed first: when
@@ -85,6 +87,7 @@ def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | N
         memory: the memory folder.
         max_loss: the share of waiting lines that a person may take out at once.
         writes: what transcripts tell about its lines; without it, what was noted of that.
+        noted: the folder that what extraction noted is in, where that is another one: such a plan is not carried out.
 
     Raises:
         CorruptStateError: ledger or state are damaged.
@@ -92,10 +95,10 @@ def read_snapshot(memory: Path, max_loss: float = USUAL_LOSS, writes: Writes | N
     """
     waiting = candidates_path(memory).relative_to(memory).as_posix()
     hashed = digest(read_or_none(memory / waiting))
-    entries, problems = read_entries(memory)
+    entries, problems = read_entries(noted or memory)
     shown = shown_before(memory)
     files = read_texts(memory)
-    words = read_foreign(memory).lines
+    words = read_foreign(noted or memory).lines
     ledger = read_or_none(memory / LEDGER)
     state = read_or_none(memory / STATE_FILE)
     book = replay(parse_ledger(ledger or b"", memory / LEDGER))

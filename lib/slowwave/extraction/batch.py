@@ -14,8 +14,9 @@ from slowwave.extraction.repeats import NAME as REPEATED
 from slowwave.extraction.repeats import repeated, tells_several
 from slowwave.extraction.session import Read, new_ranges
 from slowwave.extraction.taking import EXTRACTOR
-from slowwave.memory.candidates import read_candidates
+from slowwave.memory.candidates import append_batches, read_candidates
 from slowwave.memory.extracted import write_extraction
+from slowwave.memory.guard import guarded
 from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json, printable
 from slowwave.report import Gate, Item, Report
 from slowwave.secrets.redactor import Redactor
@@ -43,6 +44,7 @@ class Batch:
         dry_run: bool,
         home: Path,
         redact: Redactor,
+        noted: Path | None = None,
     ) -> None:
         self.project = project
         self.settings = settings
@@ -52,8 +54,9 @@ class Batch:
         self.now = clock.now()
         self.redact = redact
         self.dry_run = dry_run
+        self._noted = noted or project.memory
         self._pending: list[tuple[list[Candidate], list[ExtractedRange]]] = []
-        self._known, ranges, problems = read_candidates(project.memory)
+        self._known, ranges, problems = read_candidates(self._noted)
         self.ranges = Recorded(ranges)
         self._ids = {c.id for c in self._known}
         self._commands: dict[tuple[str, str], list[Candidate]] = {}
@@ -130,17 +133,22 @@ class Batch:
         return new
 
     @property
+    def kept_in(self) -> Path | None:
+        """The folder that notes are kept in: the memory folder, or the place of a dry run if it has one."""
+        return None if self.dry_run and self._noted == self.project.memory else self._noted
+
+    @property
     def known(self) -> Sequence[Candidate]:
         """Every candidate of the project, also those of this run."""
         return self._known
 
     def take(self, new: Sequence[Candidate], ranges: Sequence[ExtractedRange]) -> None:
-        """Keep candidates together with the ranges that they came from; a dry run knows them and writes nothing."""
+        """Keep candidates together with the ranges that they came from; a dry run only knows them."""
         self._known += new
         self._ids |= {c.id for c in new}
         self._note_commands(new)
         self.ranges.add(ranges)
-        if not self.dry_run:
+        if self.kept_in:
             self._pending.append((list(new), list(ranges)))
             if len(self._pending) >= _MOST_PENDING:
                 self.flush()
@@ -170,9 +178,12 @@ class Batch:
         if not self.dry_run:
             append_quarantine(self.project.memory, self._quarantined)
         self._quarantined = []
-        if self._pending:
+        if self._pending and self.dry_run:
+            with guarded(self._noted):
+                append_batches(self._noted, self._pending)
+        elif self._pending:
             write_extraction(self.project.memory, self._pending, self.now, self.settings.consolidation.max_loss)
-            self._pending = []
+        self._pending = []
         if not self.dry_run:
             append_refused(self.project.memory, self._new_refused)
         self._new_refused = []

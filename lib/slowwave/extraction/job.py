@@ -23,6 +23,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.extracted import reconcile
 from slowwave.memory.model import name_to_json
 from slowwave.memory.provenance import look_at_foreign, tell
+from slowwave.memory.rehearsal import noted_in
 from slowwave.models.base import LanguageModel
 from slowwave.report import Gate, Report
 from slowwave.secrets.redactor import Redactor
@@ -47,6 +48,7 @@ def extract_sessions(
     home: Path | None = None,
     model: LanguageModel | None = None,
     redact: Redactor | None = None,
+    rehearsal: Path | None = None,
 ) -> Report:
     """Extract candidates from sessions of one project and write them into its memory folder.
 
@@ -61,6 +63,7 @@ def extract_sessions(
         home: the user's home folder, where running clients leave their notes.
         model: adds what it finds in what was read; it is not asked in a dry run, which says what it would cost.
         redact: takes secrets out of whatever is kept; by default with a key that nobody else has.
+        rehearsal: where a dry run keeps its notes for the dream that follows; None keeps none.
 
     Raises:
         UnreadableError: the memory folder's own files cannot be read.
@@ -76,6 +79,7 @@ def extract_sessions(
         dry_run=dry_run,
         home=home or Path.home(),
         redact=redact or Redactor(token_bytes()),
+        noted=noted_in(project.memory, rehearsal),
     )
     if not dry_run:
         _repair(project.memory, batch.report, settings.consolidation.max_loss)
@@ -119,7 +123,7 @@ def _look(sessions: Sequence[StoredSession], batch: Batch) -> None:
     """Look where lines of memory files came from that slowwave did not write; a damaged note costs no candidate."""
     project = batch.project
     try:
-        look = look_at_foreign(project, sessions, batch.now, batch.home, dry_run=batch.dry_run)
+        look = look_at_foreign(project, sessions, batch.now, batch.home, batch.kept_in)
     except CorruptStateError as error:
         batch.report.failures.append(f"{project.key}: extract: {error}")
         return

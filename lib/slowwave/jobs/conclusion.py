@@ -398,5 +398,7 @@ def followed(run_id: str, environ: Mapping[str, str], *, dry_run: bool = False) 
             yield
         except BaseException as error:
             # a cancellation is a BaseException, too
-            end_note(path, f"{type(error).__name__}: {error}".removesuffix(": "))
+            is_asked = isinstance(error, KeyboardInterrupt)
+            why = "somebody interrupted it" if is_asked else f"{type(error).__name__}: {error}".removesuffix(": ")
+            end_note(path, why)
             raise

@@ -28,6 +28,7 @@ from slowwave.jobs.model import hand_over_questions
 from slowwave.jobs.run import Run, Step, clock_of, contained, discreet, discreet_all, timed
 from slowwave.jobs.steps import RETAINING, compact, consolidate, end_dreaming, erase, extract_some, finish_erasing
 from slowwave.places import state_folder
+from slowwave.processes import deaf_to_interrupts
 from slowwave.quantities import Count, Period
 from slowwave.report import Item, Report
 from slowwave.retention.locks import beside_jobs
@@ -62,6 +63,7 @@ class Manifest(msgspec.Struct, frozen=True):
         projects: all projects of the run.
         batches: shares of sessions; one task run each.
         groups: projects by index; one task run each.
+        rehearsal: as in :class:`Run`.
     """
 
     run_id: str
@@ -72,6 +74,7 @@ class Manifest(msgspec.Struct, frozen=True):
     projects: list[Project]
     batches: list[list[Share]]
     groups: list[list[int]]
+    rehearsal: Path | None = None
 
     def run(self, environ: Mapping[str, str]) -> Run:
         """Return the run as the library knows it."""
@@ -82,6 +85,7 @@ class Manifest(msgspec.Struct, frozen=True):
             environ=environ,
             force=self.force,
             dry_run=self.dry_run,
+            rehearsal=self.rehearsal,
         )
 
 
@@ -96,6 +100,7 @@ def manifest_of(run: Run, projects: Sequence[Project]) -> Manifest:
         projects=list(projects),
         batches=plan_batches(projects, most_sessions=run.settings.extraction.batch_sessions),
         groups=plan_groups(len(projects)),
+        rehearsal=run.rehearsal,
     )
 
 
@@ -380,10 +385,11 @@ def _spread(
     try:
         # the largest first: it would else be read alone in the end
         sizes = {i: sum(session.size for session in whole.projects[i].sessions) for i in projects}
-        futures = {
-            i: pool.submit(task, manifest, (i,), shares, dict(environ))
-            for i in sorted(projects, key=lambda i: -sizes[i])
-        }
+        with deaf_to_interrupts():
+            futures = {
+                i: pool.submit(task, manifest, (i,), shares, dict(environ))
+                for i in sorted(projects, key=lambda i: -sizes[i])
+            }
         for i in projects:
             for key, report in _outcome(futures[i], whole.projects[i], whole.run_id).items():
                 done.setdefault(key, Report("extract", whole.run_id)).absorb(report)

@@ -39,6 +39,7 @@ class Run:
         project: only projects whose key or root contains this; "" takes all.
         force: pass the time and session gates; never the lock, never a live session.
         dry_run: plan and report, change nothing.
+        rehearsal: where the extraction of a dry run notes what its dream goes by; None where nothing is rehearsed.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Run:
     project: str = ""
     force: bool = False
     dry_run: bool = False
+    rehearsal: Path | None = None
 
     @property
     def home(self) -> Path:

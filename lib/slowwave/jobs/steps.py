@@ -246,6 +246,7 @@ def extract_some(project: Project, sessions: Sequence[StoredSession], run: Run) 
         home=run.home,
         model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
         redact=redactor_of(run.settings, run.environ, create=not run.dry_run),
+        rehearsal=run.rehearsal,
     )
 
 
@@ -262,6 +263,7 @@ def consolidate(project: Project, run: Run) -> Report:
         model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
         archive=archive_folder(run.environ),
         register=_register(run),
+        rehearsal=run.rehearsal,
     )
 
 
@@ -318,6 +320,11 @@ def retains(job: str, settings: Settings) -> bool:
 def asks_rules(job: str, settings: Settings) -> bool:
     """Say whether a job asks the retention rules: a night does where they are enforced."""
     return job in RETAINING and (job != "nightly" or settings.retention.enforce)
+
+
+def rehearses(job: str, *, dry_run: bool) -> bool:
+    """Say whether a run dreams over what it only pretends to note."""
+    return dry_run and {extract, consolidate} <= set(STEPS[job])
 
 
 def asks_by_batch(job: str, run: Run) -> bool:

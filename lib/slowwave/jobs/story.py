@@ -6,7 +6,10 @@ and named in the report; a closed gate is an outcome with a reason, not a failur
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from time import perf_counter
+
+import msgspec
 
 from slowwave.errors import SlowwaveError, told
 from slowwave.formats.registry import NAMES
@@ -26,8 +29,11 @@ from slowwave.jobs.steps import (
     end_dreaming,
     extract,
     finish_erasing,
+    rehearses,
     retains,
 )
+from slowwave.memory.rehearsal import rehearsing
+from slowwave.observability.lessons import planned
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.observability.telemetry import json_logs, log_report
 from slowwave.report import Report
@@ -56,8 +62,11 @@ def run_job(job: str, run: Run) -> Report:
         followed(run.id, run.environ, dry_run=run.dry_run),
     ):
         projects, report = first_look(job, run, began)
-        report = _told(job, run, projects, report)
-        if not run.dry_run:
+        with rehearsing(wanted=rehearses(job, dry_run=run.dry_run)) as rehearsal:
+            report = _told(job, replace(run, rehearsal=rehearsal), projects, report)
+        if run.dry_run:
+            report.learned = msgspec.to_builtins(planned(report))
+        else:
             conclude(report, began, Around(run.settings, run.environ), projects)
     return report
 

@@ -18,7 +18,7 @@ from slowwave.jobs.run import Run, discreet, require_places
 from slowwave.jobs.steps import asks_by_batch, retains
 from slowwave.jobs.story import began_of, first_look
 from slowwave.memory.undo import difference
-from slowwave.observability.lessons import Learned
+from slowwave.observability.lessons import Learned, planned
 from slowwave.observability.page import learned_lines, literal
 from slowwave.observability.sections import weeks_of
 from slowwave.observability.telemetry import json_logs, log_report
@@ -155,6 +155,8 @@ class Tally:
             OSError: the manifest cannot be read.
         """
         report = self.total()
+        if self.plan.dry_run:
+            report.learned = msgspec.to_builtins(planned(report))
         if self.plan.dry_run or self.plan.began is None:
             return report, None
         whole = read_manifest(self.plan.manifest)

@@ -68,7 +68,7 @@ class Look:
 
 
 def look_at_foreign(
-    project: Project, sessions: Sequence[StoredSession], now: datetime, home: Path, *, dry_run: bool = False
+    project: Project, sessions: Sequence[StoredSession], now: datetime, home: Path, noted: Path | None
 ) -> Look:
     """Search sessions of a project for the foreign lines of its memory folder, and note what was found.
 
@@ -77,7 +77,7 @@ def look_at_foreign(
         sessions: those of its sessions that this portion of a run is about.
         now: the time.
         home: the user's home folder, which shell lines name as ``~``.
-        dry_run: note nothing.
+        noted: the folder that the notes of earlier looks are in, and those of this one go to; None keeps none.
 
     Raises:
         CorruptStateError: the ledger or the notes are damaged.
@@ -85,7 +85,7 @@ def look_at_foreign(
         OSError: the notes cannot be written.
     """
     memory = project.memory.resolve()
-    before = read_foreign(memory)
+    before = read_foreign(noted or memory)
     lines = foreign_lines(read_texts(memory), read_book(memory), shown_before(memory))
     by_key = {line.key: line for line in lines if is_sought(line)}
     if not by_key and not before.lines:
@@ -101,9 +101,9 @@ def look_at_foreign(
         for key, line in by_key.items()
         if (known := book.lines[key]).writer not in {"person", told_before.get(key, "person")}
     ]
-    if not dry_run and book != before:
-        with guarded(memory):
-            write_foreign(memory, book)
+    if noted and book != before:
+        with guarded(noted):
+            write_foreign(noted, book)
     return look
 
 

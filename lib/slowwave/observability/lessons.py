@@ -1,8 +1,8 @@
 """What did it learn? One answer for all: the end of a run, ``status``, ``nights``, the report, Prefect's pages.
 
 What changed is told out of the ledgers of the memory folders, which say which dream of which run did what; what would
-change, out of a plan. What needs a person is the inbox, and what was read is what the run counted. Words stand in the
-ledgers alone, so what was erased there is in no screen that is drawn later.
+change, out of what a plan would write there. What needs a person is the inbox, and what was read is what the run
+counted. Words stand in the ledgers alone, so what was erased there is in no screen that is drawn later.
 """
 
 import re
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -45,6 +46,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
         category: its category.
         confidence: how certain it is, 0.0 to 1.0.
         sessions: how many sessions showed it.
+        said: in a dry run the words that it rests on, where they are not its own.
     """
 
     kind: Kind
@@ -56,6 +58,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     category: str = ""
     confidence: float = 0.0
     sessions: int = 0
+    said: str = ""
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
@@ -197,25 +200,28 @@ def learned(every: Sequence[Remembered], wanted: Callable[[Dream], bool]) -> Lea
 
 
 def planned(report: Report) -> Learned:
-    """Return what the plan of a dry run would change."""
-    return Learned(sorted(_planned(report), key=_worth), is_planned=True)
+    """Return what the dreams of a dry run would change, with the words that each new memory rests on.
+
+    Raises:
+        CorruptStateError: a ledger is damaged.
+        UnreadableError: a ledger cannot be opened.
+    """
+    from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - only a dry run waits for it
+
+    changes: list[Change] = []
+    for project, memory, events in report.dreamt:
+        before = read_ledger(Path(memory))
+        dream = dreams_of(MemoryFolder(project, Path(memory), ()), [*before, *events])[-1]
+        said = {event.memory: event.evidence[0].quote for event in events if event.evidence}
+        changes += [_with_words(change, said.get(change.memory, ""), NAMELESS) for change in dream.changes]
+    return Learned(sorted(changes, key=_worth), is_planned=True)
 
 
-def _planned(report: Report) -> Iterator[Change]:
-    kinds: dict[str, Kind] = {"add": "new", "update": "changed", "supersede": "replaced", "drop": "forgotten"}
-    for item in report.items:
-        kind = kinds.get(item.action)
-        if kind is None or not item.text or (kind == "forgotten" and not item.target.startswith("m")):
-            continue  # a note that is not taken was never known
-        yield Change(
-            kind=kind,
-            project=item.project,
-            memory=item.target,
-            text=item.text,
-            why="" if kind == "new" else item.reason,
-            category=item.category,
-            confidence=item.confidence or 0.0,
-        )
+def _with_words(change: Change, said: str, redact: Callable[[str], str]) -> Change:
+    said = " ".join(said.split())
+    is_same = change.kind == "forgotten" or said.rstrip(".…") in change.text
+    clean = {name: redact(getattr(change, name)) for name in ("project", "text", "before", "why")}
+    return msgspec.structs.replace(change, **clean, said="" if is_same else redact(said))
 
 
 def _worth(change: Change) -> tuple[int, float, int, str]:

@@ -41,8 +41,9 @@ from slowwave.models.meter import Meter
 from slowwave.observability.night import Night
 from slowwave.observability.telemetry import host_of
 from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
-from slowwave.service.deployments import server_doubts
-from slowwave.service.server import is_healthy, named_server
+from slowwave.service.deployments import server_doubts, worker_command
+from slowwave.service.page_server import served_place
+from slowwave.service.server import HOST, is_healthy, kept_port, named_server
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import find_projects
@@ -469,8 +470,12 @@ def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
     except ServerError as error:
         yield Check("prefect", ok=False, seen=str(error), fix="fix or remove that file")
         return
+    if not api and served_place(environ):
+        yield from _of_serve(environ, release)
+        return
     if not api:
-        seen = f"{release}; no server is set up: jobs run in the process of their command, and nothing is scheduled"
+        where = "no server is set up and no slowwave serve is at work"
+        seen = f"{release}; {where}: jobs run in the process of their command, and nothing is scheduled"
         yield Check("prefect", ok=True, seen=seen)
         return
     if not is_healthy(api):
@@ -482,6 +487,16 @@ def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
     except (urllib.error.URLError, OSError, ValueError, LookupError, TypeError) as error:
         fix = "set PREFECT_API_AUTH_STRING where the server asks for it, or update the server"
         yield Check("prefect", ok=False, seen=f"the server at {api} answers strangely: {error}", fix=fix)
+
+
+def _of_serve(environ: Mapping[str, str], release: str) -> Iterator[Check]:
+    """Look at what ``slowwave serve`` has on its schedule: on its own server, or on one that only its shell names."""
+    api = f"http://{HOST}:{kept_port(scheduler_folder(environ))}/api"
+    if is_healthy(api):
+        yield from _of_server(api, release, "")
+    else:
+        seen = f"{release}; slowwave serve is at work, and schedules nights on a server that is not named here"
+        yield Check("prefect", ok=True, seen=seen)
 
 
 def _of_server(api: str, release: str, auth: str) -> Iterator[Check]:
@@ -538,7 +553,10 @@ def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:
     if not online:
         seen = f"no worker of pool {pool} is at work: no night will run"
         return Check(
-            "worker", ok=False, seen=seen, fix=f"prefect worker start --pool {pool}, where the transcripts are"
+            "worker",
+            ok=False,
+            seen=seen,
+            fix=worker_command(pool),
         )
     return Check("worker", ok=True, seen=f"{len(online)} at work for pool {pool}")
 

@@ -173,11 +173,16 @@ def require_compatible(api: str) -> str:
     return there
 
 
+def worker_command(pool: str) -> str:
+    """Return how a worker of a pool is started, one that calls nobody."""
+    return f"DO_NOT_TRACK=1 prefect worker start --pool {pool}, where the transcripts are"
+
+
 def doubts(client: "SyncPrefectClient", pool: str) -> Iterator[str]:
     """Yield what works, but worse than it could, each with its remedy."""
     yield from server_doubts(client.request("GET", "/admin/settings").json())
     if not any(worker.status == "ONLINE" for worker in client.read_workers_for_work_pool(pool)):
-        yield f"no worker of pool {pool} is at work: prefect worker start --pool {pool}, where the transcripts are"
+        yield f"no worker of pool {pool} is at work: {worker_command(pool)}"
 
 
 def server_doubts(server: Mapping[str, Any]) -> Iterator[str]:

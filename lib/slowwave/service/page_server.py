@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,8 @@ HOST = "127.0.0.1"
 FILE = "page.json"
 # no decision is longer; whoever sends more is not our page
 MOST_BYTES = 64 << 10
+_ANSWERS_S = 2.0
+_WHOLE = "Open the whole address that slowwave serve names; slowwave review --url prints it.\n"
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": (
@@ -75,6 +78,22 @@ def last_place(environ: Mapping[str, str]) -> Place:
     except (OSError, msgspec.MsgspecError, SlowwaveError):
         found = Place()  # it is made anew
     return found if len(found.token) >= len(_token()) else Place(found.port, _token())
+
+
+def served_place(environ: Mapping[str, str]) -> Place | None:
+    """Return where the page is served now, None where nobody serves it."""
+    if not place_path(environ).exists():
+        return None
+    place = last_place(environ)
+    asked = HTTPConnection(HOST, place.port, timeout=_ANSWERS_S)
+    try:
+        asked.request("GET", "/")
+        found = asked.getresponse().getheader("Server", "")
+    except (OSError, HTTPException):
+        return None  # nobody, or somebody who speaks otherwise
+    finally:
+        asked.close()
+    return place if found.strip() == _Handler.server_version else None
 
 
 def _token() -> str:
@@ -229,7 +248,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refuse(self) -> None:
         self.close_connection = True
-        self._answer(HTTPStatus.FORBIDDEN, "Open the whole address that slowwave serve names.\n", kind="text/plain")
+        self._answer(
+            HTTPStatus.FORBIDDEN,
+            _WHOLE,
+            kind="text/plain",
+        )
 
     def _answer(self, status: HTTPStatus, text: str, kind: str = "text/html") -> None:
         data = text.encode("utf-8", "backslashreplace")

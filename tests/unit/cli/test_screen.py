@@ -126,10 +126,12 @@ def test_an_erasure_tells_what_went_and_in_full_what_stays() -> None:
 
 
 def test_what_a_dry_run_would_learn_does_not_read_as_done():
-    kept = Item("m1", "add", "new", project="p", text="Use uv")
+    change = Change(kind="new", project="p", memory="m1", text="Use uv", said="uv, please")
     refused = Item("c1", "drop", "too short", project="p", text="Very nice")
-    dry = screen(Report("nightly", items=[kept, refused]), dry_run=True)
+    would = msgspec.to_builtins(Learned([change], is_planned=True))
+    dry = screen(Report("nightly", items=[refused], learned=would), dry_run=True)
     assert "Would be learned: 1 new memory" in dry
+    assert "said: uv, please" in dry
     assert "nothing was changed" in dry
     assert "Very nice" not in dry
 

@@ -1,12 +1,15 @@
 """The story of a job: chosen projects, steps in order, failures contained, twice is once."""
 
 import errno
+import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
+from msgspec.structs import replace as replace_in
 
 from slowwave.clock import FixedClock
 from slowwave.errors import NotFoundError, UnreadableError
@@ -16,6 +19,7 @@ from slowwave.jobs.status import standings
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
+from slowwave.observability.lessons import Learned, planned
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
@@ -65,6 +69,42 @@ def test_a_dry_run_changes_nothing_and_shows_the_candidates(tmp_path: Path):
     report = run_job("nightly", sample_run(tmp_path, dry_run=True))
     assert any(item.action == "candidate" for item in report.items)
     assert not list(tmp_path.rglob("memory"))
+
+
+def shown(learned: Learned) -> list[tuple[str, str, str, str, float]]:
+    return sorted((c.kind, c.project, c.memory, c.text, c.confidence) for c in learned.changes)
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_dry_run_asks_the_gates_and_learns_what_the_night_after_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waits: bool
+):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    real = sample_run(tmp_path / "home")
+    if waits:  # nothing but how long a fact waits opens the gate
+        limits = replace_in(real.settings.consolidation, min_sessions=1000, max_wait=timedelta(days=1))
+        real = replace(real, settings=replace_in(real.settings, consolidation=limits))
+    dry = run_job("nightly", replace(real, dry_run=True))
+    assert not list((tmp_path / "home").rglob("memory"))
+    assert not list(scratch.iterdir())
+    night = run_job("nightly", real)
+    would = planned(dry)
+    assert len(would.changes) > 10
+    assert shown(would) == shown(msgspec.convert(night.learned, Learned))
+    asked = [[(g.gate, g.project, g.passed) for g in one.gates if g.gate != "lock"] for one in (dry, night)]
+    assert asked[0] == asked[1]
+    assert {"time", "sessions"} <= {gate for gate, _, _ in asked[0]}
+    # and when everything was read, both find nothing more
+    later = replace(real, clock=FixedClock(NOW + timedelta(days=2)))
+    assert planned(run_job("nightly", replace(later, dry_run=True))).changes == []
+    assert run_job("nightly", later).counts.get("added", 0) == 0
+
+
+def test_a_dry_run_shows_the_words_behind_what_it_would_remember(tmp_path: Path):
+    would = planned(run_job("nightly", sample_run(tmp_path, dry_run=True)))
+    assert any(change.said and change.said not in change.text for change in would.changes)
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,16 @@ from urllib.parse import urlencode
 
 import pytest
 
+from slowwave.cli import main
 from slowwave.clock import FixedClock
+from slowwave.errors import DONE, REFUSED
 from slowwave.jobs.choice import memory_folders
 from slowwave.jobs.review import Desk, Waits
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import read_book
 from slowwave.samples import build
+from slowwave.service.checks import scheduler
 from slowwave.service.page_server import MOST_BYTES, Place, last_place, page_served, place_path
 from slowwave.settings import Settings, load_settings
 
@@ -103,6 +106,29 @@ def test_without_the_whole_address_nothing_is_shown(visitor: Visitor, path: str)
     assert status == 403
     assert "slowwave serve" in text
     assert "remembered" not in text
+
+
+def test_its_address_is_printed_as_long_as_it_is_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environ = environ_of(tmp_path)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    settings = load_settings(environ, cwd=tmp_path)
+    with page_served(lambda: settings, environ, FixedClock(NOW)) as place:
+        assert main(["review", "--url"]) == DONE
+        assert capsys.readouterr().out == f"{place.address}\n"
+        (check,) = scheduler(environ)
+        assert "slowwave serve is at work" in check.seen
+        assert "nothing is scheduled" not in check.seen
+        monkeypatch.setenv("CLAUDECODE", "1")
+        assert main(["review", "--url"]) == REFUSED
+        monkeypatch.delenv("CLAUDECODE")
+    assert main(["review", "--url"]) != DONE
+    said = capsys.readouterr()
+    assert (place.token in said.out + said.err, "start slowwave serve" in said.err) == (False, True)
+    (check,) = scheduler(environ)
+    assert "nothing is scheduled" in check.seen
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example"])

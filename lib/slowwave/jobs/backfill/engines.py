@@ -27,6 +27,7 @@ from slowwave.jobs.backfill.plan import Deaths
 from slowwave.jobs.backfill.shard import Counts, Reader, read_alone, run_shard, summed
 from slowwave.jobs.portions import PAYS_FROM_BYTES
 from slowwave.observability.progress import watcher
+from slowwave.processes import deaf_to_interrupts
 
 
 class Done(msgspec.Struct):
@@ -198,7 +199,8 @@ def _in_pool(reader: Reader, folder: Path, number: int, environ: Mapping[str, st
     # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
     pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_begin)
     try:
-        futures = {pool.submit(read_alone, folder, number, given, processes, at): at for at in reader.left()}
+        with deaf_to_interrupts():
+            futures = {pool.submit(read_alone, folder, number, given, processes, at): at for at in reader.left()}
         for future in as_completed(futures):
             counts = future.result()
             done.counts = summed(done.counts, counts)
