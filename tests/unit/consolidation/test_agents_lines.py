@@ -13,7 +13,10 @@ from slowwave.consolidation.plan import offline
 from slowwave.consolidation.snapshot import read_snapshot
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.evidence import verify
+from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.ledger import read_ledger
 from slowwave.memory.undo import undo
+from slowwave.observability.lessons import dreams_of, in_words
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.folders import Folder
 
@@ -196,6 +199,12 @@ def test_an_index_of_an_agent_comes_within_its_limits_and_new_memories_find_room
     moved = [i for i in report.items if i.action == "move"]
     assert {i.reason for i in moved} == {"the index is full: it is in project.md now"}
     assert len(moved) == report.counts["moved"] > 60
+    events = read_ledger(folder.memory)
+    (dream,) = dreams_of(MemoryFolder("-home-ann-shop", folder.memory, ()), events)
+    told = [change for change in dream.changes if change.kind == "moved"]
+    assert sorted(change.text for change in told) == sorted(item.text for item in moved)
+    assert {change.why for change in told} == {"the index is full: it is in project.md now"}
+    assert in_words({"moved": len(told)}) == f"{len(told)} lines moved to pages"
     again = folder.everything()
     assert folder.dream().dream_ids == []
     assert folder.everything() == again
