@@ -178,6 +178,30 @@ def test_our_lines_stand_above_a_section_of_cerseis(folder: Folder):
     assert lines.index("- Never push on Fridays") < lines.index("## Auto-extracted memories")
 
 
+def test_a_pointer_inside_a_sentence_goes_where_its_page_is_not_there(folder: Folder):
+    folder.agent_writes("there.md", "- The parser keeps no state\n")
+    lines = {
+        "- See [gone](gone.md) for how to debug the ingest path": "",
+        "- Packet layout is in [gone.md](gone.md)": "",
+        "- Never mock the database; see [gone](gone.md).": "- Never mock the database.",
+        "- Jobs are idempotent (see [gone](gone.md)), they may run twice": "- Jobs are idempotent, they may run twice",
+        "- The [wizard](gone.md) needs two screens": "- The wizard needs two screens",
+        "- Parsing: see [there](there.md)": "- Parsing: see [there](there.md)",
+        "- Style is in [the guide](docs/style.md) of the repository": None,
+        "- Setup is in [the readme](README.md)": None,
+    }
+    folder.agent_writes("MEMORY.md", "\n".join(lines) + "\n")
+    report = folder.dream()
+    expected = [before if after is None else after for before, after in lines.items()]
+    assert folder.read("MEMORY.md").splitlines() == [line for line in expected if line]
+    assert sum(i.reason.endswith("gone.md, which is not there") for i in report.items) == 5
+    with (folder.memory / "MEMORY.md").open("a") as file:
+        file.write("- My own: see [gone](gone.md)\n")
+    folder.clock.advance(days=1)
+    folder.dream()
+    assert folder.read("MEMORY.md").endswith("- My own: see [gone](gone.md)\n")
+
+
 # --- the index
 
 
