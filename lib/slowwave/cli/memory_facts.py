@@ -39,8 +39,10 @@ def show_list(args: argparse.Namespace) -> int:
     at = iso(moment("--at", args.at, SystemClock().now())) if args.at is not None else ""
     names = short_names(folder.project for folder in args.folders)
     every: list[list[str]] = []
+    is_undone = False
     for folder in args.folders:
         book = read_book(folder.path)
+        is_undone |= bool(book.undone_dreams)
         memories = [m for m in book.memories.values() if _is_listed(m, args, at)]
         if args.json:
             standing = standing_of(book, settings_of(args).consolidation.half_lives)
@@ -55,6 +57,11 @@ def show_list(args: argparse.Namespace) -> int:
             say(line)
     if not any(every):
         nothing = "Nothing is remembered yet: slowwave run nightly --force makes a first dream."
+        if is_undone:
+            nothing = (
+                "Nothing is remembered: a dream was taken back, and what it did is not done again; "
+                "slowwave memory list --foreign shows the lines that stand there."
+            )
         say(f"Nothing that is remembered held at {at}." if at else nothing)
     return DONE
 

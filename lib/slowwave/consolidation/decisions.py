@@ -21,7 +21,7 @@ from slowwave.memory.book import Memory
 from slowwave.memory.candidates import USUAL_LOSS
 from slowwave.memory.dates import dated
 from slowwave.memory.model import DROPS, RETRACTS, Candidate
-from slowwave.memory.pages import target_of
+from slowwave.memory.pages import target_of, without_stale
 
 
 def consolidate(
@@ -366,12 +366,15 @@ class Tidied:
     Attributes:
         operations: for those that need not be compared with anything that is new.
         left: the memories that stand, without those.
-        words: by id, what a line shall say instead, with its date behind every word for a day.
+        words: by id, what a line shall say instead, with its date behind every word for a day, without pointers that
+            lead nowhere.
+        stale: by id, the page that such a pointer led to.
     """
 
     operations: list[Operation] = field(default_factory=list[Operation])
     left: list[Memory] = field(default_factory=list[Memory])
     words: dict[str, str] = field(default_factory=dict[str, str])
+    stale: dict[str, str] = field(default_factory=dict[str, str])
 
     def worded(self, operations: Sequence[Operation]) -> list[Operation]:
         """Return operations in which lines that stay get their dates."""
@@ -380,7 +383,9 @@ class Tidied:
     def _worded(self, operation: Operation) -> Operation:
         text = self.words[operation.memory]
         if operation.action == "KEEP" and not operation.spans:
-            return Operation("UPDATE", operation.memory, (), "words for days were given their dates", text=text)
+            stale = self.stale.get(operation.memory)
+            why = f"pointed to {stale}, which is not there" if stale else "words for days were given their dates"
+            return Operation("UPDATE", operation.memory, (), why, text=text)
         if operation.action in ("KEEP", "MERGE") and not operation.text:
             return msgspec.structs.replace(operation, action="MERGE", text=text)
         return operation
@@ -392,13 +397,18 @@ def tidied(state: State) -> Tidied:
     same = _Same(state)
     for memory in sorted(state.standing, key=_precedence):
         target = target_of(memory.line) if memory.stands else ""
+        text, stale = without_stale(memory.text, state.files) if memory.stands else (memory.text, "")
         if target:
             found.operations.append(_pointer(memory, target, state))
+        elif not text:
+            found.operations.append(_pointer(memory, stale, state))
         elif joined := same.joined(memory):
             found.operations.append(joined)
         else:
             found.left.append(memory)
-            words = dated(memory.text, _written(memory)) if memory.stands else memory.text
+            words = dated(text, _written(memory)) if memory.stands else text
+            if stale:
+                found.stale[memory.id] = stale
             if words != memory.text:
                 found.words[memory.id] = words
     ranks = {memory.id: number for number, memory in enumerate(state.standing)}

@@ -7,7 +7,7 @@ it.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from slowwave.memory.extracted import FILE as EXTRACTED
@@ -26,6 +26,15 @@ _POINTER = re.compile(
     r"^[-*+] +\[(?P<title>[^\]]+)\]\((?P<file>[^()\s#:]+\.md)\)(?:\s*(?:[:\u2013\u2014-]+)\s*(?P<hook>.*))?$"
 )
 _LINK = re.compile(r"\]\((?P<file>[^()\s#:]+\.md)(?:#[^()\s]*)?\)|\[\[(?P<wiki>[^\]|#]+)\]\]")
+# a link to a page beside this one; what has a folder, or a name like README.md, may stand in the repository
+_BESIDE = re.compile(r"\[(?P<title>[^\[\]]+)\]\((?:\./)?(?P<file>(?![A-Z_]+\.)[^()\s#:/]+\.md)\)")
+_LEADS = r"(?:see|read|look at|more (?:is )?in|details(?: are)?:? (?:in )?)(?: also)? ?"
+_ABOUT = r"(?: (?:for|on|about|before)\b[^.;()]*)?"
+# with \0 for the link: nothing but the pointer; then what leads to it as a part of a sentence
+_ALONE = re.compile(
+    rf"(?:(?:[\w-]+ ){{1,4}}(?:is|are) (?:described |documented )?in |{_LEADS})\0{_ABOUT}\.?", re.IGNORECASE
+)
+_ASIDE = re.compile(rf" ?\({_LEADS}\0\)|(?:[.;,:]| [-\u2013\u2014]) {_LEADS}\0{_ABOUT}(?=[.;]?$)", re.IGNORECASE)
 _FIELD = re.compile(r"^\s*(?P<name>[\w-]+):\s*(?P<value>.*?)\s*$")
 _KINDS = frozenset({"user", "feedback", "project", "reference"})
 
@@ -81,6 +90,25 @@ def target_of(line: str) -> str:
     """Return the page that a line does nothing but point to, "" for every other line."""
     found = _POINTER.match(line)
     return found["file"].removeprefix("./") if found else ""
+
+
+def without_stale(text: str, pages: Container[str]) -> tuple[str, str]:
+    """Return words without their links to pages that are not there, "" where they say nothing else, and the last page.
+
+    Args:
+        text: the words of a line.
+        pages: the names of the pages that are there.
+    """
+    gone = ""
+    for link in _BESIDE.finditer(text):
+        if link["file"] in pages:
+            continue
+        gone = link["file"]
+        marked = text.replace(link[0], "\0", 1)
+        if _ALONE.fullmatch(marked):
+            return "", gone
+        text = _ASIDE.sub("", marked, count=1).replace("\0", link["title"])
+    return text, gone
 
 
 def standing_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:

@@ -26,8 +26,8 @@ from slowwave.settings import ConsolidationSettings
 if TYPE_CHECKING:
     from slowwave.consolidation.inbox import Parked, Waiting
 
-Kind = Literal["new", "changed", "replaced", "forgotten"]
-KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "forgotten")
+Kind = Literal["new", "changed", "replaced", "forgotten", "moved"]
+KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "forgotten", "moved")
 # folders whose inbox is looked at for one screen: a fleet has more than a person reads in one morning
 MOST_INBOXES = 200
 _HOME = re.compile(r"-(?:home|Users)-[^-]+-(?=.)")
@@ -37,12 +37,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that agents know now and did not before, or the other way round.
 
     Attributes:
-        kind: new, changed, replaced or forgotten.
+        kind: new, changed, replaced, forgotten, or moved out of the full index to a page.
         project: key of the project.
         memory: id of the memory that it is about.
         text: what is remembered now; of what is forgotten, what was.
         before: what was said in its place before, or "".
-        why: why it is forgotten or changed, or "".
+        why: why it is forgotten, changed or moved, or "".
         category: its category.
         confidence: how certain it is, 0.0 to 1.0.
         sessions: how many sessions showed it.
@@ -172,11 +172,13 @@ class Learned(msgspec.Struct):
 
 def in_words(numbers: Mapping[Kind, int]) -> str:
     """Return how much changed in a few words: ``12 new memories, 3 replaced``, or that nothing did."""
-    parts = [f"{number:,} {kind}" for kind, number in numbers.items() if number]
-    if not parts:
-        return "nothing new"
-    number, kind = parts[0].split(" ", 1)
-    return ", ".join([f"{number} {kind} {'memory' if number == '1' else 'memories'}", *parts[1:]])
+    parts = [f"{number:,} {kind}" for kind, number in numbers.items() if number and kind != "moved"]
+    if parts:
+        number, kind = parts[0].split(" ", 1)
+        parts[0] = f"{number} {kind} {'memory' if number == '1' else 'memories'}"
+    if moved := numbers.get("moved"):
+        parts.append(f"{moved:,} {'line' if moved == 1 else 'lines'} moved to pages")
+    return ", ".join(parts) or "nothing new"
 
 
 def remembered(folders: Iterable[MemoryFolder]) -> tuple[list[Remembered], list[str]]:
@@ -271,6 +273,8 @@ class _Telling:
                 self._others.append(("changed", event, was, ""))
             case "merge":
                 self.dream.again += 1
+            case "move":
+                self._others.append(("moved", event, "", event.reason))
             case "supersede":
                 self._ended.append(event)
             case "drop" | "removed-by-person" if before:

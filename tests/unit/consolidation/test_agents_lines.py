@@ -13,7 +13,10 @@ from slowwave.consolidation.plan import offline
 from slowwave.consolidation.snapshot import read_snapshot
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.evidence import verify
+from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.ledger import read_ledger
 from slowwave.memory.undo import undo
+from slowwave.observability.lessons import dreams_of, in_words
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.folders import Folder
 
@@ -175,6 +178,30 @@ def test_our_lines_stand_above_a_section_of_cerseis(folder: Folder):
     assert lines.index("- Never push on Fridays") < lines.index("## Auto-extracted memories")
 
 
+def test_a_pointer_inside_a_sentence_goes_where_its_page_is_not_there(folder: Folder):
+    folder.agent_writes("there.md", "- The parser keeps no state\n")
+    lines = {
+        "- See [gone](gone.md) for how to debug the ingest path": "",
+        "- Packet layout is in [gone.md](gone.md)": "",
+        "- Never mock the database; see [gone](gone.md).": "- Never mock the database.",
+        "- Jobs are idempotent (see [gone](gone.md)), they may run twice": "- Jobs are idempotent, they may run twice",
+        "- The [wizard](gone.md) needs two screens": "- The wizard needs two screens",
+        "- Parsing: see [there](there.md)": "- Parsing: see [there](there.md)",
+        "- Style is in [the guide](docs/style.md) of the repository": None,
+        "- Setup is in [the readme](README.md)": None,
+    }
+    folder.agent_writes("MEMORY.md", "\n".join(lines) + "\n")
+    report = folder.dream()
+    expected = [before if after is None else after for before, after in lines.items()]
+    assert folder.read("MEMORY.md").splitlines() == [line for line in expected if line]
+    assert sum(i.reason.endswith("gone.md, which is not there") for i in report.items) == 5
+    with (folder.memory / "MEMORY.md").open("a") as file:
+        file.write("- My own: see [gone](gone.md)\n")
+    folder.clock.advance(days=1)
+    folder.dream()
+    assert folder.read("MEMORY.md").endswith("- My own: see [gone](gone.md)\n")
+
+
 # --- the index
 
 
@@ -196,6 +223,12 @@ def test_an_index_of_an_agent_comes_within_its_limits_and_new_memories_find_room
     moved = [i for i in report.items if i.action == "move"]
     assert {i.reason for i in moved} == {"the index is full: it is in project.md now"}
     assert len(moved) == report.counts["moved"] > 60
+    events = read_ledger(folder.memory)
+    (dream,) = dreams_of(MemoryFolder("-home-ann-shop", folder.memory, ()), events)
+    told = [change for change in dream.changes if change.kind == "moved"]
+    assert sorted(change.text for change in told) == sorted(item.text for item in moved)
+    assert {change.why for change in told} == {"the index is full: it is in project.md now"}
+    assert in_words({"moved": len(told)}) == f"{len(told)} lines moved to pages"
     again = folder.everything()
     assert folder.dream().dream_ids == []
     assert folder.everything() == again
@@ -213,8 +246,33 @@ def test_every_line_is_in_the_report_once_and_all_is_undone_byte_for_byte(folder
     assert folder.everything() == before
     # a person said no: the same is not done again
     folder.clock.advance(days=2)
-    assert folder.dream().dream_ids == []
+    (warning,) = folder.dream().warnings
+    assert "lines of agents that stay since a dream over them was taken back (232) fill it already" in warning
     assert folder.everything() == before
+
+
+def test_an_undo_leaves_alone_what_it_concerned_and_no_more(folder: Folder):
+    old = "- The importer broke yesterday\n- We deploy from main\n* We deploy from main\n- It runs on Node\n"
+    folder.agent_writes("MEMORY.md", old)
+    report = folder.dream()
+    assert "yesterday (2026-11-16)" in folder.read("MEMORY.md")
+    undo(folder.memory, report.dream_ids[0], folder.clock.now())
+    assert folder.read("MEMORY.md") == old
+    new = f"{old}- The exporter broke yesterday\n- It runs on Node\n"
+    folder.agent_writes("MEMORY.md", new, at="2026-11-20T09:00:00.000Z")
+    folder.clock.advance(days=2)
+    folder.dream()
+    assert folder.read("MEMORY.md") == f"{old}- The exporter broke yesterday (2026-11-19)\n"
+    assert set(entries(folder)) == {"It runs on Node", "The exporter broke yesterday (2026-11-19)"}
+
+
+def test_the_list_of_memories_after_an_undo_promises_no_first_dream(folder: Folder, capsys: pytest.CaptureFixture[str]):
+    folder.agent_writes("MEMORY.md", "- The importer broke yesterday\n")
+    undo(folder.memory, folder.dream().dream_ids[0], folder.clock.now())
+    assert main(["memory", "list", "--memory", str(folder.memory)]) == 0
+    said = capsys.readouterr().out
+    assert "a dream was taken back" in said
+    assert "first dream" not in said
 
 
 # --- what agents do meanwhile
