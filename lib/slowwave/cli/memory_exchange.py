@@ -192,9 +192,12 @@ def _tell_agent(args: argparse.Namespace, does: str) -> int:
     """
     words = redactor_of(settings_of(args), os.environ, create=False)(" ".join(args.words))
     if not agent_around(os.environ):
+        yours = {
+            "remember": "what you want remembered you can write into MEMORY.md yourself",
+            "forget": "slowwave memory drop ID takes a memory out at once (slowwave memory search WORDS finds its ID)",
+        }
         raise UsageError(
-            f"memory {args.action} is for an agent's session, where the next night reads it; what you want remembered"
-            " you can write into MEMORY.md yourself"
+            f"memory {args.action} is for an agent's session, where the next night reads it; {yours[args.action]}"
         )
     told = (
         f"The next night {does} this if the person typed it in this session; else it waits until they accept it"

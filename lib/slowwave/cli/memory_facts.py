@@ -1,4 +1,4 @@
-"""``slowwave memory list|show|why|verify|effect|diff|undo``: memories, their evidence, what dreams changed."""
+"""``slowwave memory list|show|why|verify|effect|drop|diff|undo``: memories, their evidence, what dreams changed."""
 
 import argparse
 import os
@@ -12,14 +12,14 @@ import msgspec
 from slowwave.cli.output import bad, bold, counted, dim, good, harmless, say, say_json, screen_width, warn, wrapped
 from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
-from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
+from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, UnreadableError
 from slowwave.formats.rows import names_row
 from slowwave.jobs.choice import memory_folders
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.candidates import FILE
 from slowwave.memory.everywhere import NAME
 from slowwave.memory.evidence import Checked, check_all
-from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.folder import MemoryFolder, named
 from slowwave.memory.foreign import ForeignLine, Source, known_lines
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import Writer, read_ledger
@@ -30,7 +30,7 @@ from slowwave.memory.transaction import recover
 from slowwave.memory.verify import totals, verify
 from slowwave.moments import moment
 from slowwave.observability.learned import short_names
-from slowwave.places import archive_folder
+from slowwave.places import agent_around, archive_folder
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import Redactor
 
@@ -124,6 +124,8 @@ def show_one(args: argparse.Namespace) -> int:
         if value and name not in {"evidence", "sightings"}:
             say(f"{name:<12} {value}")
     say(f"{'evidence':<12} {len(memory.evidence)} pieces; slowwave memory why {memory.id} shows them")
+    if memory.status == "active":
+        say(f"{'drop':<12} slowwave memory drop {memory.id} takes it out")
     return DONE
 
 
@@ -142,6 +144,8 @@ def show_why(args: argparse.Namespace) -> int:
     for event in events:
         what = event.event if event.memory == memory.id else f"takes the place of {event.memory}"
         say(f"  {event.at}  {what}  dream {event.dream}  {event.reason}".rstrip())
+    if memory.status == "active":
+        say(f"slowwave memory drop {memory.id} takes it out")
     return DONE
 
 
@@ -295,8 +299,7 @@ def the_one(
         found = has(folder)
         if found:
             return folder, found
-    where = ", ".join(str(f.path) for f in folders[:3]) or "no memory folder"
-    raise NotFoundError(f"no {name} in {where}; slowwave memory list shows what is there")
+    raise NotFoundError(f"no {name} in {named(folders)}; slowwave memory list shows what is there")
 
 
 _ORDER = ("broken", "followed", "no occasion", "told")
@@ -386,4 +389,26 @@ def take_back(args: argparse.Namespace) -> int:
         say_json([undone])
     else:
         say(undone.text)
+    return DONE
+
+
+def drop(args: argparse.Namespace) -> int:
+    """Take memories out at once, for good."""
+    from slowwave.jobs.review import Desk  # noqa: PLC0415 - a list needs none of it
+
+    if agent := agent_around(os.environ):
+        raise RefusedError(f"slowwave memory drop: a person decides, and {agent} runs this; use a terminal of your own")
+    done = Desk(args.folders, settings_of(args), os.environ, SystemClock()).drop(args.id)
+    for warning in (warning for one in done for warning in one.warnings):
+        warn(warning)
+    if args.json:
+        say_json(msgspec.to_builtins(one) for one in done)
+        return DONE
+    for one in done:
+        for text in one.texts:
+            for line in wrapped(f"Taken out: {text}", rest="  ", width=screen_width()):
+                say(line)
+    say("No agent is given this any more, and no session brings it back. To have it again:")
+    for one in done:
+        say(f"  slowwave memory undo {one.id}")
     return DONE

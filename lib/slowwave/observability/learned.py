@@ -269,7 +269,8 @@ class _Telling:
             case "supersede":
                 self._ended.append(event)
             case "drop" | "removed-by-person" if before:
-                why = "you took its line out" if event.event == "removed-by-person" else event.reason
+                yours = "you took it out" if self.dream.is_by_person else "you took its line out"
+                why = yours if event.event == "removed-by-person" else event.reason
                 self._others.append(("forgotten", before, "", why))
             case "edited-by-person" if before:
                 self._others.append(("changed", before, "", "you reworded its line, and it is yours now"))

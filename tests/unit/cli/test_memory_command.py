@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from slowwave.cli import main
-from slowwave.consolidation.inbox import accept_fact, inbox
+from slowwave.consolidation.inbox import accept_fact, drop_memories, inbox
 from slowwave.errors import MovedError
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files
@@ -313,3 +313,75 @@ def test_words_behind_an_option_belong_to_the_text_and_others_are_refused(
     with pytest.raises(SystemExit):
         main(["memory", "list", "--memory", str(house.memory), "surplus"])
     assert "too many words: surplus" in capsys.readouterr().err
+
+
+def _id_of(house: House, text: str) -> str:
+    return next(m.id for m in read_book(house.memory).active if m.text == text)
+
+
+@pytest.mark.parametrize("word", ["drop", "remove", "delete"])
+def test_drop_takes_one_memory_out_at_once_for_good_and_undo_brings_it_back(
+    house: House, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    house.extract(house.candidate("Never push on a Friday", session="c"))
+    house.dream()
+    before = visible_files(house.memory)
+    name = _id_of(house, "We use bun")
+    told = _run(capsys, house, word, name[:6])
+    assert "Taken out: We use bun" in told
+    assert "We use bun" not in house.read("MEMORY.md")
+    assert "Never push on a Friday" in house.read("MEMORY.md")
+    assert "We use bun" not in _run(capsys, house, "list")
+    assert "We use bun" not in _run(capsys, house, "context")
+    assert "is over already" in _run(capsys, house, "drop", name, code=3)
+    # from another session, in other words, and with the evidence that it had
+    house.extract(house.candidate("we use bun.", session="d", confidence=0.99))
+    house.dream()
+    assert [m.text for m in read_book(house.memory).active] == ["Never push on a Friday"]
+    dream = told.split()[-1]
+    assert f"Undone: {dream}" in _run(capsys, house, "undo", dream)
+    assert visible_files(house.memory)["MEMORY.md"] == before["MEMORY.md"]
+    assert _id_of(house, "We use bun") == name
+
+
+def test_what_was_dropped_is_not_read_out_of_the_same_bytes_in_other_words(house: House) -> None:
+    gone = next(m for m in read_book(house.memory).active if m.text == "We use bun")
+    drop_memories(house.memory, {gone.id}, ConsolidationSettings(), house.clock.now())
+    again = house.candidate("The package manager we use is bun", session="e")
+    house.extract(msgspec.structs.replace(again, evidence=gone.evidence))
+    house.dream()
+    assert read_book(house.memory).active == []
+
+
+def test_drop_names_what_it_cannot_find_and_changes_nothing(
+    house: House, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = visible_files(house.memory)
+    name = _id_of(house, "We use bun")
+    assert "no memory is called 'zz'; slowwave memory list" in _run(capsys, house, "drop", name, "zz", code=3)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert "a person decides" in _run(capsys, house, "drop", name, code=4)
+    assert visible_files(house.memory) == before
+
+
+def test_drop_leaves_a_line_that_is_a_persons_and_says_where_it_is(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = _id_of(house, "We use bun")
+    index = house.memory / "MEMORY.md"
+    index.write_text(house.read("MEMORY.md").replace("We use bun", "We use bun here"))
+    assert "it is yours: delete it in MEMORY.md" in _run(capsys, house, "drop", name, code=4)
+    assert "We use bun here" in house.read("MEMORY.md")
+
+
+def test_what_looks_like_a_way_to_take_a_memory_out_names_the_right_one(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = _id_of(house, "We use bun")
+    right = f"slowwave memory drop {name}"
+    assert right in _run(capsys, house, "undo", name, code=3)
+    assert right in _run(capsys, house, "review", "reject", name, code=3)
+    assert right in _run(capsys, house, "why", name)
+    assert right in _run(capsys, house, "show", name)
+    assert main(["memory", "forget", "use", "bun"]) == 2
+    assert "slowwave memory drop ID" in capsys.readouterr().err
