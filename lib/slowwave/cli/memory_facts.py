@@ -36,6 +36,7 @@ from slowwave.secrets.redactor import Redactor
 
 # what becomes of a memory, as every other screen calls it
 _STATUS = {"superseded": "replaced"}
+_HOW = "slowwave memory why ID tells where one comes from; slowwave memory drop ID takes one out"
 NOBODY: tuple[Writer, Source | None] = ("person", None)
 
 
@@ -58,7 +59,11 @@ def show_list(args: argparse.Namespace) -> int:
     for number, lines in enumerate(filter(None, every)):
         for line in ["", *lines] if number else lines:
             say(line)
-    if not any(every):
+    if any(every):
+        say("")
+        for line in wrapped(_HOW, rest="  ", width=screen_width(), draw=dim):
+            say(line)
+    else:
         nothing = "Nothing is remembered yet: slowwave run nightly --force makes a first dream."
         say(f"Nothing that is remembered held at {at}." if at else nothing)
     return DONE

@@ -202,6 +202,7 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
     yield ""
     if run:
         yield f"All of it, with ids: slowwave nights show {run}{screen.options}"
+    yield f"Take out one memory: slowwave memory drop ID{screen.options}"
     for dream in dreams[: screen.most(MOST_UNDO)]:
         yield f"Take it back: slowwave memory undo {dream.id}{screen.options}  ({names[dream.project]})"
     if screen.width and len(dreams) > MOST_UNDO:
