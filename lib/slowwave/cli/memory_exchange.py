@@ -14,6 +14,7 @@ from slowwave.cli.output import dim, harmless, open_to, say, say_json, screen_wi
 from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
 from slowwave.consolidation.doubts import doubts_of
+from slowwave.consolidation.orient import changed_by_hand
 from slowwave.consolidation.team import accept_for_team, share, team_of
 from slowwave.errors import DONE, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.extraction.quarantine import MAX_TEXT, read_quarantine
@@ -59,12 +60,14 @@ def show_export(args: argparse.Namespace) -> int:
         # one object, unlike the list: what is exported is read as a whole
         say_json([{"version": VERSION, "project": folder.project, "memory": str(folder.path), "memories": rows}])
         return DONE
-    lines = section_of(book.own, standing, warned)
+    by_hand = changed_by_hand(folder.path, book, settings_of(args).consolidation.max_loss)
+    own = [m for m in book.own if m.id not in by_hand]
+    lines = section_of(own, standing, warned)
     if not args.into:
         say("\n".join(lines))
         return DONE
     changed = _put(args.into, lines)
-    say(f"{args.into}: {'updated' if changed else 'is up to date'}, {len(book.own)} memories.")
+    say(f"{args.into}: {'updated' if changed else 'is up to date'}, {len(own)} memories.")
     return DONE
 
 
@@ -73,8 +76,14 @@ def show_context(args: argparse.Namespace) -> int:
     folder = _the_only(args.folders)
     book = read_book(folder.path)
     doubts = doubts_of(folder.path)
-    memories = [m for m in book.active if not (m.stands and target_of(m.line)) and not doubts.has(m.text)]
-    standing = standing_of(book, settings_of(args).consolidation.half_lives)
+    limits = settings_of(args).consolidation
+    by_hand = changed_by_hand(folder.path, book, limits.max_loss)
+    memories = [
+        m
+        for m in book.active
+        if not (m.stands and target_of(m.line)) and not doubts.has(m.text) and m.id not in by_hand
+    ]
+    standing = standing_of(book, limits.half_lives)
     lines = best_lines(memories, standing, bytes_of(args.tokens))
     if args.json:
         shown = sum(not line.startswith("#") for line in lines)

@@ -3,7 +3,7 @@
 import argparse
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,10 +12,11 @@ import msgspec
 from slowwave.cli.output import bad, bold, counted, dim, good, harmless, say, say_json, screen_width, warn, wrapped
 from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
+from slowwave.consolidation.orient import changed_by_hand
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, UnreadableError
 from slowwave.formats.rows import names_row
 from slowwave.jobs.choice import memory_folders
-from slowwave.memory.book import Memory, read_book
+from slowwave.memory.book import Book, Memory, read_book
 from slowwave.memory.candidates import FILE
 from slowwave.memory.everywhere import NAME
 from slowwave.memory.evidence import Checked, check_all
@@ -35,7 +36,7 @@ from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import Redactor
 
 # what becomes of a memory, as every other screen calls it
-_STATUS = {"superseded": "replaced"}
+_STATUS = {"superseded": "replaced", "removed-by-person": "you took it out", "edited-by-person": "you reworded it"}
 _HOW = "slowwave memory why ID tells where one comes from; slowwave memory drop ID takes one out"
 NOBODY: tuple[Writer, Source | None] = ("person", None)
 
@@ -48,12 +49,14 @@ def show_list(args: argparse.Namespace) -> int:
     for folder in args.folders:
         book = read_book(folder.path)
         memories = [m for m in book.memories.values() if _is_listed(m, args, at)]
+        notes = _notes(folder, book, args)
         if args.json:
             standing = standing_of(book, settings_of(args).consolidation.half_lives)
-            say_json(row_of(folder, memory, at, standing) for memory in memories)
+            say_json(row_of(folder, memory, at, standing) | _by_hand(memory, notes) for memory in memories)
             say_json(foreign_rows(folder) if args.foreign else ())
         else:
-            every.append(_lines_of(names[folder.project], memories, foreign_of(folder) if args.foreign else []))
+            foreign = foreign_of(folder) if args.foreign else []
+            every.append(_lines_of(names[folder.project], memories, foreign, notes))
     if args.json:
         return DONE
     for number, lines in enumerate(filter(None, every)):
@@ -69,12 +72,22 @@ def show_list(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _lines_of(name: str, memories: Sequence[Memory], foreign: Sequence[tuple[ForeignLine, str]]) -> list[str]:
+def _notes(folder: MemoryFolder, book: Book, args: argparse.Namespace) -> dict[str, str]:
+    return changed_by_hand(folder.path, book, settings_of(args).consolidation.max_loss)
+
+
+def _by_hand(memory: Memory, notes: Mapping[str, str]) -> dict[str, str]:
+    return {"by_hand": notes[memory.id]} if memory.id in notes else {}
+
+
+def _lines_of(
+    name: str, memories: Sequence[Memory], foreign: Sequence[tuple[ForeignLine, str]], notes: Mapping[str, str]
+) -> list[str]:
     """Return the memories of a project and the lines of others; at a terminal none is longer than it is wide."""
     if not memories and not foreign:
         return []
     others = f", {counted(len(foreign), 'line')} of others" if foreign else ""
-    rows = [(_about(memory), f"{harmless(memory.text)}{_mark(memory)}") for memory in memories]
+    rows = [(_about(memory), f"{harmless(memory.text)}{_mark(memory, notes)}") for memory in memories]
     rows += [(f"{'-':<12}   --  {writer:<10}  ", f"{harmless(line.text)} [{line.file}]") for line, writer in foreign]
     found = [bold(f"{name}: {counted(len(memories), 'memory', 'memories')}{others}")]
     for about, text in rows:
@@ -121,13 +134,16 @@ def _is_listed(memory: Memory, args: argparse.Namespace, at: str) -> bool:
 def show_one(args: argparse.Namespace) -> int:
     """Print all that is known about one memory."""
     folder, memory = _found(args)
-    row = row_of(folder, memory) | _details(memory)
+    row = row_of(folder, memory) | _by_hand(memory, _notes(folder, read_book(folder.path), args)) | _details(memory)
     if args.json:
         say_json([row])
         return DONE
+    row["held"] = _held(memory)
+    if memory.status != "active":
+        del row["file"]  # its line is in none
     for name, value in row.items():
         if value and name not in {"evidence", "sightings"}:
-            say(f"{name:<12} {value}")
+            say(f"{name.replace('_', ' '):<12} {_STATUS.get(value, value) if name == 'status' else value}")
     say(f"{'evidence':<12} {len(memory.evidence)} pieces; slowwave memory why {memory.id} shows them")
     if memory.status == "active":
         say(f"{'drop':<12} slowwave memory drop {memory.id} takes it out")
@@ -144,7 +160,7 @@ def show_why(args: argparse.Namespace) -> int:
         row = row_of(folder, memory) | _details(memory)
         say_json([row | {"evidence": evidence, "events": [msgspec.to_builtins(e) for e in events]}])
         return DONE
-    for line in _why(memory, evidence):
+    for line in _why(memory, evidence, _notes(folder, read_book(folder.path), args)):
         say(line)
     for event in events:
         what = event.event if event.memory == memory.id else f"takes the place of {event.memory}"
@@ -231,10 +247,15 @@ def _evidence(checked: Checked, redact: Redactor) -> dict[str, Any]:
     }
 
 
-def _why(memory: Memory, evidence: list[dict[str, Any]]) -> Iterator[str]:
-    yield f"{_about(memory)}{harmless(memory.text)}{_mark(memory)}"
-    times = (f"{begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
-    yield f"  {_STATUS.get(memory.status, memory.status)}, true from {', '.join(times)}"
+def _held(memory: Memory) -> str:
+    return ", ".join(f"{begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
+
+
+def _why(memory: Memory, evidence: list[dict[str, Any]], notes: Mapping[str, str]) -> Iterator[str]:
+    first = _about(memory)
+    text = f"{harmless(memory.text)}{_mark(memory, notes)}"
+    yield from wrapped(text, first=first, rest=" " * len(first), width=screen_width())
+    yield f"  {_STATUS.get(memory.status, memory.status)}, true from {_held(memory)}"
     yield f"Said in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
     for sighting in memory.sightings:
         yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {sighting.origin}"
@@ -253,9 +274,10 @@ def _about(memory: Memory) -> str:
     return f"{memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  "
 
 
-def _mark(memory: Memory) -> str:
-    """Return what is told of a memory that is over or that slowwave did not write."""
+def _mark(memory: Memory, notes: Mapping[str, str]) -> str:
+    """Return what is told of a memory that is over, that slowwave did not write, or whose line somebody changed."""
     whose = f" [{memory.writer}, {memory.file}]" if memory.stands else ""
+    whose += f" [{notes[memory.id]}]" if memory.id in notes else ""
     return whose + ("" if memory.status == "active" else f" [{_STATUS.get(memory.status, memory.status)}]")
 
 

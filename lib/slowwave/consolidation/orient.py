@@ -1,6 +1,7 @@
 """Orient: which lines of the memory files are ours, which are people's, and what people did to ours."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from rapidfuzz import fuzz
 
@@ -8,6 +9,7 @@ from slowwave.consolidation.adopted import adoptions
 from slowwave.consolidation.model import State
 from slowwave.memory.authors import Authors
 from slowwave.memory.book import Book, Memory, Phrase
+from slowwave.memory.folder import read_texts
 from slowwave.memory.foreign import foreign_lines, known_numbers
 from slowwave.memory.ledger import Writer, line_hash
 from slowwave.memory.topics import INDEX
@@ -96,6 +98,17 @@ def orient(
         adopted=tuple(adopted),
         given_back=len(unshown) if is_accident else 0,
     )
+
+
+def changed_by_hand(memory: Path, book: Book, max_loss: float = USUAL_LOSS) -> dict[str, str]:
+    """Return, by memory, what somebody did to its line since the last dream, which the next one takes note of.
+
+    Raises:
+        UnreadableError: a file cannot be read.
+    """
+    state = orient(read_texts(memory), book, max_loss=max_loss)
+    found = {m.id: f"its line was taken out of {m.place}; the next night ends it" for m in state.removed}
+    return found | {m.id: f"its line in {m.place} was reworded; the next night takes note" for m, _ in state.edited}
 
 
 def _anew(memory: Memory, new: Sequence[Memory]) -> str:

@@ -385,3 +385,26 @@ def test_what_looks_like_a_way_to_take_a_memory_out_names_the_right_one(
     assert right in _run(capsys, house, "show", name)
     assert main(["memory", "forget", "use", "bun"]) == 2
     assert "slowwave memory drop ID" in capsys.readouterr().err
+
+
+def test_a_line_that_was_taken_out_or_reworded_by_hand_is_said_to_be_so_at_once(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.extract(house.candidate("Never push on a Friday", session="c"))
+    house.dream()
+    bun, friday = _id_of(house, "We use bun"), _id_of(house, "Never push on a Friday")
+    assert "by_hand" not in _run(capsys, house, "list", "--json")
+    index = house.memory / "MEMORY.md"
+    index.write_text(house.read("MEMORY.md").replace("- We use bun\n", "").replace("on a Friday", "on any Friday"))
+    out, reworded = "its line was taken out of MEMORY.md; the next night ends it", "was reworded; the next night"
+    for action in (("list",), ("show", bun), ("why", bun), ("list", "--json"), ("show", bun, "--json")):
+        assert out in _run(capsys, house, *action), action
+    assert reworded in _run(capsys, house, "why", friday)
+    assert "We use bun" not in _run(capsys, house, "context")
+    assert "We use bun" not in _run(capsys, house, "export")
+    # who does not want to wait for the night ends it now
+    assert "Taken out: We use bun" in _run(capsys, house, "drop", bun)
+    assert "We use bun" not in _run(capsys, house, "list")
+    shown = _run(capsys, house, "show", bun)
+    assert "you took it out" in shown
+    assert "MEMORY.md" not in shown
