@@ -11,14 +11,14 @@ from slowwave.cli.parser import Parser, add_json_option, add_project_option, add
 # action -> (what it does, module, function); only the module of the chosen action is imported
 _ACTIONS = {
     "list": ("all memories, by project", "memory_facts", "show_list"),
-    "search": ("the memories that fit some words best", "memory_search", "find"),
+    "search": ("the memories that fit some words best", "memory_exchange", "find"),
     "show": ("one memory with everything that is known about it", "memory_facts", "show_one"),
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
-    "effect": ("what sessions made of the memories delivered to them", "memory_facts", "show_effect"),
-    "drop": ("take memories out at once, for good: no words bring them back", "memory_facts", "drop"),
-    "diff": ("what a dream changed", "memory_facts", "show_diff"),
-    "undo": ("take a dream and all later ones back, byte for byte", "memory_facts", "take_back"),
+    "effect": ("what sessions made of the memories delivered to them", "memory_changes", "show_effect"),
+    "drop": ("take memories out at once, for good: no words bring them back", "memory_changes", "drop"),
+    "diff": ("what a dream changed", "memory_changes", "show_diff"),
+    "undo": ("take a dream and all later ones back, byte for byte", "memory_changes", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_exchange", "show_export"),
     "context": (
         "the most useful memories within a number of tokens, for an agent to load",

@@ -1,27 +1,25 @@
-"""``slowwave memory list|show|why|verify|effect|drop|diff|undo``: memories, their evidence, what dreams changed."""
+"""``slowwave memory list|show|why|verify``: memories, and their evidence."""
 
 import argparse
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from slowwave.cli.output import bad, bold, counted, dim, good, harmless, say, say_json, screen_width, warn, wrapped
+from slowwave.cli.output import bold, counted, dim, harmless, say, say_json, screen_width, wrapped
 from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
-from slowwave.consolidation.orient import changed_by_hand
-from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, UnreadableError
+from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
 from slowwave.formats.rows import names_row
 from slowwave.jobs.choice import memory_folders
 from slowwave.memory.book import Book, Memory, read_book
 from slowwave.memory.candidates import FILE
 from slowwave.memory.everywhere import NAME
 from slowwave.memory.evidence import Checked, check_all
-from slowwave.memory.folder import MemoryFolder, named
-from slowwave.memory.foreign import ForeignLine, Source, known_lines
+from slowwave.memory.folder import MemoryFolder, named, read_texts
+from slowwave.memory.foreign import ForeignLine, Source, has_gaps, known_lines
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import Writer, read_ledger
 from slowwave.memory.model import iso
@@ -30,8 +28,8 @@ from slowwave.memory.standing import Standing, standing_of
 from slowwave.memory.transaction import recover
 from slowwave.memory.verify import totals, verify
 from slowwave.moments import moment
-from slowwave.observability.learned import short_names
-from slowwave.places import agent_around, archive_folder
+from slowwave.observability.learned import dreams_of, short_names
+from slowwave.places import archive_folder
 from slowwave.secrets.key import redactor_of
 from slowwave.secrets.redactor import Redactor
 
@@ -46,10 +44,11 @@ def show_list(args: argparse.Namespace) -> int:
     at = iso(moment("--at", args.at, SystemClock().now())) if args.at is not None else ""
     names = short_names(folder.project for folder in args.folders)
     every: list[list[str]] = []
+    taken_back: list[str] = []
     for folder in args.folders:
         book = read_book(folder.path)
         memories = [m for m in book.memories.values() if _is_listed(m, args, at)]
-        notes = _notes(folder, book, args)
+        notes = notes_of(folder, book, args)
         if args.json:
             standing = standing_of(book, settings_of(args).consolidation.half_lives)
             say_json(row_of(folder, memory, at, standing) | _by_hand(memory, notes) for memory in memories)
@@ -57,22 +56,46 @@ def show_list(args: argparse.Namespace) -> int:
         else:
             foreign = foreign_of(folder) if args.foreign else []
             every.append(_lines_of(names[folder.project], memories, foreign, notes))
-    if args.json:
-        return DONE
-    for number, lines in enumerate(filter(None, every)):
-        for line in ["", *lines] if number else lines:
-            say(line)
-    if any(every):
-        say("")
-        for line in wrapped(_HOW, rest="  ", width=screen_width(), draw=dim):
-            say(line)
-    else:
-        nothing = "Nothing is remembered yet: slowwave run nightly --force makes a first dream."
-        say(f"Nothing that is remembered held at {at}." if at else nothing)
+            if book.undone_dreams and not at:
+                taken_back += _taken_back(folder, book, names[folder.project])
+    if not args.json:
+        _say_listed([lines for lines in every if lines], taken_back, at)
     return DONE
 
 
-def _notes(folder: MemoryFolder, book: Book, args: argparse.Namespace) -> dict[str, str]:
+def _say_listed(every: Sequence[Sequence[str]], taken_back: Sequence[str], at: str) -> None:
+    """Print the memories of each project, what was taken back, and what can be done about one."""
+    parts = [*every, [line for told in taken_back for line in wrapped(told, rest="  ", width=screen_width())]]
+    parts.append(list(wrapped(_HOW, rest="  ", width=screen_width(), draw=dim)) if every else [])
+    for number, lines in enumerate(filter(None, parts)):
+        for line in ["", *lines] if number else lines:
+            say(line)
+    if not any(parts):
+        nothing = "Nothing is remembered yet: slowwave run nightly --force makes a first dream."
+        say(f"Nothing that is remembered held at {at}." if at else nothing)
+
+
+def _taken_back(folder: MemoryFolder, book: Book, name: str) -> Iterator[str]:
+    """Yield what is not remembered any more since somebody took dreams back, and how to have it again."""
+    there = {m.text for m in book.active}
+    for dream in dreams_of(folder, read_ledger(folder.path)):
+        gone = [change for change in dream.changes if change.kind in ("new", "replaced") and change.text not in there]
+        if dream.is_undone and gone:
+            how = (
+                "it waits in slowwave review again"
+                if dream.is_by_person
+                else "what a session says again, or you write into MEMORY.md, is remembered again"
+            )
+            much = counted(len(gone), "memory", "memories")
+            yield f"{name}: you took {much} back (slowwave nights show {dream.id}); {how}"
+
+
+def notes_of(folder: MemoryFolder, book: Book, args: argparse.Namespace) -> dict[str, str]:
+    """Return, by memory, what somebody did to its line since the last dream."""
+    if not has_gaps(read_texts(folder.path), book):
+        return {}
+    from slowwave.consolidation.orient import changed_by_hand  # noqa: PLC0415 - only where a line is gone
+
     return changed_by_hand(folder.path, book, settings_of(args).consolidation.max_loss)
 
 
@@ -134,7 +157,7 @@ def _is_listed(memory: Memory, args: argparse.Namespace, at: str) -> bool:
 def show_one(args: argparse.Namespace) -> int:
     """Print all that is known about one memory."""
     folder, memory = _found(args)
-    row = row_of(folder, memory) | _by_hand(memory, _notes(folder, read_book(folder.path), args)) | _details(memory)
+    row = row_of(folder, memory) | _by_hand(memory, notes_of(folder, read_book(folder.path), args)) | _details(memory)
     if args.json:
         say_json([row])
         return DONE
@@ -160,7 +183,7 @@ def show_why(args: argparse.Namespace) -> int:
         row = row_of(folder, memory) | _details(memory)
         say_json([row | {"evidence": evidence, "events": [msgspec.to_builtins(e) for e in events]}])
         return DONE
-    for line in _why(memory, evidence, _notes(folder, read_book(folder.path), args)):
+    for line in _why(memory, evidence, notes_of(folder, read_book(folder.path), args)):
         say(line)
     for event in events:
         what = event.event if event.memory == memory.id else f"takes the place of {event.memory}"
@@ -281,9 +304,6 @@ def _mark(memory: Memory, notes: Mapping[str, str]) -> str:
     return whose + ("" if memory.status == "active" else f" [{_STATUS.get(memory.status, memory.status)}]")
 
 
-if TYPE_CHECKING:
-    from slowwave.memory.effects import Case, Effect
-
 T = TypeVar("T")
 
 
@@ -327,115 +347,3 @@ def the_one(
         if found:
             return folder, found
     raise NotFoundError(f"no {name} in {named(folders)}; slowwave memory list shows what is there")
-
-
-_ORDER = ("broken", "followed", "no occasion", "told")
-
-
-def show_effect(args: argparse.Namespace) -> int:
-    """Print what became of each memory since it was delivered, what was broken first, and where."""
-    from slowwave.memory.effects import effects_of  # noqa: PLC0415 - a list needs none of it
-
-    total: Counter[str] = Counter()
-    names = short_names(folder.project for folder in args.folders)
-    for folder in args.folders:
-        book = read_book(folder.path)
-        effects = effects_of(book.memories.values(), book.watched)
-        for name in sorted(effects, key=lambda n: (_ORDER.index(effects[n].verdict), -effects[n].sessions, n)):
-            effect, memory = effects[name], book.memories[name]
-            total[effect.verdict] += 1
-            if args.json:
-                say_json([_row_of_effect(effect) | row_of(folder, memory)])
-            elif effect.verdict != "told":
-                first, text = f"{memory.id}  {effect.verdict:<11}  ", f"{memory.text} [{names[folder.project]}]"
-                draw = bad if effect.verdict == "broken" else good if effect.verdict == "followed" else dim
-                for line in wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=draw):
-                    say(line)
-                for line in _lines_of_effect(effect):
-                    say(f"              {line}")
-    if not args.json:
-        say(
-            f"Since they were delivered: {total['followed']} followed, {total['broken']} broken, "
-            f"{total['no occasion']} without an occasion; {total['told']} more show in no command and no edit"
-        )
-    return DONE
-
-
-def _row_of_effect(effect: "Effect") -> dict[str, Any]:
-    return {
-        "verdict": effect.verdict,
-        "delivered_to": effect.sessions,
-        "followed": [_case(case) for case in effect.followed],
-        "broken": [_case(case) for case in effect.broken],
-        "idle": effect.idle,
-        "idle_since": effect.since,
-    }
-
-
-def _case(case: "Case") -> dict[str, Any]:
-    of = case.session
-    said = {"said_again": True} if case.is_said_again else {}
-    return {"dialect": of.dialect, "session": of.session, "began": of.began, "record": case.record} | said
-
-
-def _lines_of_effect(effect: "Effect") -> list[str]:
-    """Return what is told of one memory beside its verdict, in lines."""
-    lines = [f"delivered to {counted(effect.sessions, 'session')}, followed in {len(effect.followed)}"]
-    for case in effect.broken:
-        where = f", record {harmless(case.record)}" if case.record else ""
-        again = ": had to be said again" if case.is_said_again else ""
-        lines.append(
-            f"broken in {case.session.dialect} {harmless(case.session.session)}, {case.session.began}{where}{again}"
-        )
-    return lines
-
-
-def show_diff(args: argparse.Namespace) -> int:
-    """Print what a dream changed, file by file."""
-    from slowwave.memory.difference import difference  # noqa: PLC0415 - a list needs none of it
-    from slowwave.memory.stage import read_manifest  # noqa: PLC0415 - as above
-
-    folder, manifest = the_one(args.folders, f"dream {args.dream}", lambda f: read_manifest(f.path, args.dream))
-    text = difference(folder.path, args.dream)
-    if args.json:
-        files = {name: {"before": was, "after": now} for name, (was, now) in manifest.files.items()}
-        say_json([{"dream": args.dream, "memory": str(folder.path), "files": files, "diff": text}])
-    else:
-        say(text.removesuffix("\n"))
-    return DONE
-
-
-def take_back(args: argparse.Namespace) -> int:
-    """Undo a dream and all later ones, or what was decided in review."""
-    from slowwave.jobs.review import Desk  # noqa: PLC0415 - a list needs none of it
-
-    undone = Desk(args.folders, settings_of(args), os.environ, SystemClock()).take_back(args.dream, force=args.force)
-    for warning in undone.warnings:
-        warn(warning)
-    if args.json:
-        say_json([undone])
-    else:
-        say(undone.text)
-    return DONE
-
-
-def drop(args: argparse.Namespace) -> int:
-    """Take memories out at once, for good."""
-    from slowwave.jobs.review import Desk  # noqa: PLC0415 - a list needs none of it
-
-    if agent := agent_around(os.environ):
-        raise RefusedError(f"slowwave memory drop: a person decides, and {agent} runs this; use a terminal of your own")
-    done = Desk(args.folders, settings_of(args), os.environ, SystemClock()).drop(args.id)
-    for warning in (warning for one in done for warning in one.warnings):
-        warn(warning)
-    if args.json:
-        say_json(msgspec.to_builtins(one) for one in done)
-        return DONE
-    for one in done:
-        for text in one.texts:
-            for line in wrapped(f"Taken out: {text}", rest="  ", width=screen_width()):
-                say(line)
-    say("No agent is given this any more, and no session brings it back. To have it again:")
-    for one in done:
-        say(f"  slowwave memory undo {one.id}")
-    return DONE

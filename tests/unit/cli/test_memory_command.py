@@ -408,3 +408,31 @@ def test_a_line_that_was_taken_out_or_reworded_by_hand_is_said_to_be_so_at_once(
     shown = _run(capsys, house, "show", bun)
     assert "you took it out" in shown
     assert "MEMORY.md" not in shown
+
+
+def test_the_list_says_what_was_taken_back_and_how_to_have_it_again(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (dream,) = read_book(house.memory).dreams
+    _run(capsys, house, "undo", dream)
+    told = _run(capsys, house, "list")
+    assert f"you took 1 memory back (slowwave nights show {dream})" in told
+    assert "--force" not in told
+    house.dream()
+    assert read_book(house.memory).active == []
+    house.extract(house.candidate("We use bun", session="later", key="pref:pm", value="bun"))
+    house.dream()
+    assert [m.text for m in read_book(house.memory).active] == ["We use bun"]
+    assert "you took" not in _run(capsys, house, "list")
+
+
+def test_the_list_says_that_what_was_accepted_and_taken_back_waits(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _weak(house, "Never push on a Friday", "c")
+    house.dream()
+    ask = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    _run(capsys, house, "review", "accept", ask)
+    _run(capsys, house, "undo", read_book(house.memory).dreams[-1])
+    assert "it waits in slowwave review again" in _run(capsys, house, "list")
+    assert "Never push on a Friday" in _run(capsys, house, "review", "list", "--all", code=5)
