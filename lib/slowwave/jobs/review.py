@@ -190,7 +190,7 @@ class Desk:
                 refused = self._reject(waits, now)
                 (name,) = set(read_book(memory).refusals) - before
                 notes = "1 note is" if len(refused) == 1 else f"{len(refused)} notes are"
-                said = f"Rejected: {notes} not taken again, in no other words either."
+                said = f"Rejected: {notes} never taken again, not in other words either."
             else:
                 words = redactor_of(self.settings, self.environ)(text) if verb == "edit" else ""
                 name = self._accept(waits, words, now)
@@ -279,7 +279,9 @@ class Desk:
         with beside_jobs(self.environ), held(folder.path, self.settings.consolidation.lock_stale):
             undone = undo(folder.path, name, self.clock.now(), force=force)
         later = f", and with it the later {', '.join(undone.dreams[:-1])}" if len(undone.dreams) > 1 else ""
-        text = f"Undone: {name}{later}. Restored in {folder.path}: {', '.join(undone.files) or 'nothing'}."
+        text = f"Undone: {name}{later}."
+        if undone.files:
+            text += f" {folder.path} is as it was before: {', '.join(undone.files)}."
         if undone.edited:
             text += f"\nYour version of {', '.join(undone.edited)}: {folder.path}/.slowwave/undo/{undone.id}/edited/"
         return TakenBack(

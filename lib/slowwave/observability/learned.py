@@ -137,6 +137,7 @@ class Learned(msgspec.Struct):
         dreams: the dreams.
         is_planned: nothing of it was done.
         problems: memory folders that could not be read, and why.
+        unloaded: by project, clients that load no memory folder, and for which nobody asked for a file that they read.
     """
 
     changes: list[Change] = []
@@ -144,6 +145,7 @@ class Learned(msgspec.Struct):
     dreams: list[Dream] = []
     is_planned: bool = False
     problems: list[str] = []
+    unloaded: dict[str, list[str]] = {}
 
     @property
     def numbers(self) -> dict[Kind, int]:
