@@ -205,9 +205,9 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
     yield ""
     if run:
         yield f"All of it, with ids: slowwave nights show {run}{screen.options}"
-    more = f", and so on: slowwave memory list{screen.options}" if len(dreams) > 1 else ""
-    place = Path(dreams[0].memory) / INDEX
-    yield from wrapped(f"What is remembered stands in {place}{more}", rest="  ", width=screen.width)
+    example = ", for example" if len(dreams) > 1 else ""
+    yield f"Read it: slowwave memory list{screen.options}, or {INDEX} of the project{example}"
+    yield f"  {Path(dreams[0].memory) / INDEX}"  # whole, so that it can be copied
     if learned.unloaded:
         clients = one_of(sorted({client for of in learned.unloaded.values() for client in of}))
         where = ", ".join(names.get(project, project) for project in learned.unloaded)

@@ -48,7 +48,7 @@ def test_what_was_learned_stands_by_project_with_what_it_took_the_place_of():
 def test_the_end_names_where_memories_lie_how_one_is_taken_out_and_whom_they_do_not_reach():
     told = learned(change("new", "Use uv"))
     shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
-    assert "What is remembered stands in /m/MEMORY.md" in shown
+    assert "Read it: slowwave memory list, or MEMORY.md of the project\n  /m/MEMORY.md\n" in shown
     assert "slowwave memory drop ID" in shown
     assert "slowwave install" not in shown
     told["unloaded"] = {KEY: ["codex", "pi"]}
