@@ -47,7 +47,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("about_erased", "fact about something that was erased", "facts about something that was erased"),
         ("erased_sessions", "session that was erased and is there again", "sessions that were erased and are back"),
         ("redacted", "secret, replaced by a fingerprint", "secrets, each replaced by a fingerprint"),
-        ("refused_hostile", "text that gives orders behind your back", "texts that give orders behind your back"),
+        ("refused_hostile", "text with orders that look like an attack", "texts with orders that look like an attack"),
         ("quarantined", "message that tries to steer an agent", "messages that try to steer an agent"),
         ("words_of_others", "statement in somebody else's words", "statements in somebody else's words"),
         ("too_weak", "remark too unsure to be noted", "remarks too unsure to be noted"),

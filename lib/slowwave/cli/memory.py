@@ -11,13 +11,14 @@ from slowwave.cli.parser import Parser, add_json_option, add_project_option, add
 # action -> (what it does, module, function); only the module of the chosen action is imported
 _ACTIONS = {
     "list": ("all memories, by project", "memory_facts", "show_list"),
-    "search": ("the memories that fit some words best", "memory_search", "find"),
+    "search": ("the memories that fit some words best", "memory_exchange", "find"),
     "show": ("one memory with everything that is known about it", "memory_facts", "show_one"),
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
-    "effect": ("what sessions made of the memories delivered to them", "memory_facts", "show_effect"),
-    "diff": ("what a dream changed", "memory_facts", "show_diff"),
-    "undo": ("take a dream and all later ones back, byte for byte", "memory_facts", "take_back"),
+    "effect": ("what sessions made of the memories delivered to them", "memory_changes", "show_effect"),
+    "drop": ("take memories out at once, for good: no words bring them back", "memory_changes", "drop"),
+    "diff": ("what a dream changed", "memory_changes", "show_diff"),
+    "undo": ("take a dream and all later ones back, byte for byte", "memory_changes", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_exchange", "show_export"),
     "context": (
         "the most useful memories within a number of tokens, for an agent to load",
@@ -39,16 +40,20 @@ _ACTIONS = {
     "forget": ("for agents: ask that what some words name be forgotten", "memory_exchange", "ask_forget"),
 }
 # of these, those that may write, and those that need no memory folder
-_WRITING = ("export", "share", "undo")
+_WRITING = ("drop", "export", "share", "undo")
 _ASKING = ("remember", "forget")
+# what people say for an action
+_SAME = {"remove": "drop", "delete": "drop", "rm": "drop"}
 
 
 def configure(parser: Parser) -> None:
     """Declare the options of ``slowwave memory``."""
     actions = parser.add_actions()
-    for name in declared(_ACTIONS, parser.behind):
+    behind = [_SAME.get(word, word) for word in parser.behind]
+    for name in declared(_ACTIONS, behind):
         summary = _ACTIONS[name][0]
-        action = actions.add_parser(name, help=summary, description=summary)
+        word = parser.behind[0] if behind[:1] == [name] else name
+        action = actions.add_parser(word, help=summary, description=summary)
         add_settings_options(action)
         add_project_option(action)
         action.add_argument("--memory", type=Path, metavar="DIR", help="this memory folder, instead of a store's")
@@ -85,6 +90,11 @@ def _configure_list(action: argparse.ArgumentParser) -> None:
     action.add_argument("--at", metavar="DATE", help='what held then: 2026-03-01, 2026-03-01T14:30 or "1 March 2026"')
 
 
+def _configure_drop(action: argparse.ArgumentParser) -> None:
+    action.add_argument("id", nargs="+", metavar="ID", help="id of a memory, or its beginning")
+    action.set_defaults(list_of_words="id")
+
+
 def _configure_export(action: argparse.ArgumentParser) -> None:
     action.add_argument("--format", choices=("agents", "json"), default="agents", help="agents: a section")
     action.add_argument("--into", type=Path, metavar="FILE", help="put the section into this file, and no more")
@@ -104,6 +114,7 @@ def _configure_asking(action: argparse.ArgumentParser) -> None:
 # what has more options than a line or two
 _OPTIONS = {
     "list": _configure_list,
+    "drop": _configure_drop,
     "export": _configure_export,
     "share": _configure_share,
     **dict.fromkeys(_ASKING, _configure_asking),
@@ -112,6 +123,8 @@ _OPTIONS = {
 
 def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
+    word: str = args.action
+    args.action = _SAME.get(word, word)
     _, module, name = _ACTIONS[args.action]
     function = getattr(importlib.import_module(f"slowwave.cli.{module}"), name)
     if args.action not in _WRITING and not _decides(args):

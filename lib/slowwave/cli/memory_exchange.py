@@ -1,4 +1,4 @@
-"""``slowwave memory export|context|share|remember|forget|quarantine``: what goes out, comes in and is kept out."""
+"""``slowwave memory search|export|context|share|remember|forget|quarantine``: found, given out, taken in, kept out."""
 
 import argparse
 import os
@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.memory_facts import MemoryFolder, row_of, the_one
-from slowwave.cli.output import dim, harmless, open_to, say, say_json, screen_width, tell_damage, warn, wrapped
+from slowwave.cli.memory_facts import MemoryFolder, notes_of, row_of, the_one
+from slowwave.cli.output import counted, dim, harmless, open_to, say, say_json, screen_width, tell_damage, warn, wrapped
 from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
 from slowwave.consolidation.facts import doubts_of
@@ -19,21 +19,25 @@ from slowwave.errors import DONE, NotFoundError, RefusedError, UnreadableError, 
 from slowwave.extraction.quarantine import MAX_TEXT, read_quarantine
 from slowwave.files import atomic_write
 from slowwave.letters import one_line
-from slowwave.memory.book import read_book, standing_of
+from slowwave.memory.book import Book, Memory, read_book, standing_of
 from slowwave.memory.delivery.sections import section_of, with_section
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.foreign import known_lines, warning
 from slowwave.memory.index import best_lines
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.pages import target_of
+from slowwave.memory.search import Line, lines_of_others, search_memories
 from slowwave.memory.team import OtherLine, mine_of, read_others
 from slowwave.models.meter import bytes_of
+from slowwave.observability.lessons import short_names
 from slowwave.places import agent_around
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 
 VERSION = 1
+# in the place of a percentage
+_NOT_WEIGHED = "--"
 BESIDE = "check this: a tool's output brought the same into"
 
 
@@ -57,12 +61,14 @@ def show_export(args: argparse.Namespace) -> int:
         # one object, unlike the list: what is exported is read as a whole
         say_json([{"version": VERSION, "project": folder.project, "memory": str(folder.path), "memories": rows}])
         return DONE
-    lines = section_of(book.own, standing, warned)
+    by_hand = notes_of(folder, book, args)
+    own = [m for m in book.own if m.id not in by_hand]
+    lines = section_of(own, standing, warned)
     if not args.into:
         say("\n".join(lines))
         return DONE
     changed = _put(args.into, lines)
-    say(f"{args.into}: {'updated' if changed else 'is up to date'}, {len(book.own)} memories.")
+    say(f"{args.into}: {'updated' if changed else 'is up to date'}, {len(own)} memories.")
     return DONE
 
 
@@ -71,7 +77,12 @@ def show_context(args: argparse.Namespace) -> int:
     folder = _the_only(args.folders)
     book = read_book(folder.path)
     doubts = doubts_of(folder.path)
-    memories = [m for m in book.active if not (m.stands and target_of(m.line)) and not doubts.has(m.text)]
+    by_hand = notes_of(folder, book, args)
+    memories = [
+        m
+        for m in book.active
+        if not (m.stands and target_of(m.line)) and not doubts.has(m.text) and m.id not in by_hand
+    ]
     standing = standing_of(book, settings_of(args).consolidation.half_lives)
     lines = best_lines(memories, standing, bytes_of(args.tokens))
     if args.json:
@@ -190,9 +201,12 @@ def _tell_agent(args: argparse.Namespace, does: str) -> int:
     """
     words = redactor_of(settings_of(args), os.environ, create=False)(" ".join(args.words))
     if not agent_around(os.environ):
+        yours = {
+            "remember": "what you want remembered you can write into MEMORY.md yourself",
+            "forget": "slowwave memory drop ID takes a memory out at once (slowwave memory search WORDS finds its ID)",
+        }
         raise UsageError(
-            f"memory {args.action} is for an agent's session, where the next night reads it; what you want remembered"
-            " you can write into MEMORY.md yourself"
+            f"memory {args.action} is for an agent's session, where the next night reads it; {yours[args.action]}"
         )
     told = (
         f"The next night {does} this if the person typed it in this session; else it waits until they accept it"
@@ -257,3 +271,55 @@ def _foreign(folder: MemoryFolder) -> Iterator[dict[str, Any]]:
             "written_by": writer,
             "project": folder.project,
         }
+
+
+def find(args: argparse.Namespace) -> int:
+    """Print what fits the words best, the best first; of a line of others whose it is."""
+    settings = settings_of(args)
+    redact = redactor_of(settings, os.environ, create=False)
+    every: list[tuple[Memory | Line, tuple[MemoryFolder, Book]]] = []
+    for folder in args.folders:
+        book = read_book(folder.path)
+        every += [(memory, (folder, book)) for memory in book.active]
+        every += [(line, (folder, book)) for line in lines_of_others(folder.path, redact)]
+    found = search_memories(every, " ".join(args.query), args.limit)
+    if args.json:
+        for one in found:
+            (folder, book), what = one.of, one.what
+            standing = standing_of(book, settings.consolidation.half_lives)
+            row = _row_of_line(folder, what) if isinstance(what, Line) else row_of(folder, what, standing=standing)
+            say_json([{"score": float(f"{one.score:.6g}"), **row}])
+        return DONE
+    names = short_names(folder.project for folder in args.folders)
+    for one in found:
+        first = f"{one.score:6.2f}  {_facts(one.what)}  "
+        text = f"{one.what.text} [{names[one.of[0].project]}]"
+        for shown in wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=dim):
+            say(shown)
+    lines = sum(isinstance(what, Line) for what, _ in every)
+    among = counted(len(every) - lines, "memory", "memories")
+    if lines:
+        among = f"{len(every)}: {among} and {counted(lines, 'line')} of others"
+    say(f"{len(found)} of {among}")
+    return DONE
+
+
+def _facts(what: Memory | Line) -> str:
+    if isinstance(what, Line):
+        return f"{what.id}  {_NOT_WEIGHED:>4}  {harmless(what.whose):<10}"
+    return f"{what.id}  {what.confidence:>4.0%}  {what.category:<10}"
+
+
+def _row_of_line(folder: MemoryFolder, line: Line) -> dict[str, Any]:
+    """Return a line of others as a row like those of memories, as ``memory list --foreign`` has them."""
+    return {
+        "id": line.id,
+        "category": None,
+        "text": line.text,
+        "confidence": None,
+        "file": str(folder.path / line.file) if line.file else None,
+        "status": "foreign" if line.file else "shared",
+        "project": folder.project,
+        "written_by": line.whose,
+        "source": msgspec.to_builtins(line.source) if line.source else None,
+    }

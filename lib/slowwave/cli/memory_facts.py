@@ -1,36 +1,36 @@
-"""``slowwave memory list|show|why|verify|effect|diff|undo``: memories, their evidence, what dreams changed."""
+"""``slowwave memory list|show|why|verify``: memories, and their evidence."""
 
 import argparse
 import os
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from slowwave.cli.output import bad, bold, counted, dim, good, harmless, say, say_json, screen_width, warn, wrapped
+from slowwave.cli.output import bold, counted, dim, harmless, say, say_json, screen_width, wrapped
 from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
 from slowwave.formats.rows import names_row
 from slowwave.jobs.choice import memory_folders
-from slowwave.memory.book import Memory, Standing, read_book, standing_of
+from slowwave.memory.book import Book, Memory, Standing, read_book, standing_of
 from slowwave.memory.candidates import FILE
 from slowwave.memory.evidence import Checked, check_all, said_at, totals, verify
-from slowwave.memory.folder import NAME, MemoryFolder
-from slowwave.memory.foreign import ForeignLine, Source, known_lines
+from slowwave.memory.folder import NAME, MemoryFolder, named, read_texts
+from slowwave.memory.foreign import ForeignLine, Source, has_gaps, known_lines
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import Writer, read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover
 from slowwave.moments import moment
-from slowwave.observability.lessons import short_names
+from slowwave.observability.lessons import dreams_of, short_names
 from slowwave.places import archive_folder
 from slowwave.secrets.redactor import Redactor, redactor_of
 
 # what becomes of a memory, as every other screen calls it
-_STATUS = {"superseded": "replaced"}
+_STATUS = {"superseded": "replaced", "removed-by-person": "you took it out", "edited-by-person": "you reworded it"}
+_HOW = "slowwave memory why ID tells where one comes from; slowwave memory drop ID takes one out"
 NOBODY: tuple[Writer, Source | None] = ("person", None)
 
 
@@ -39,23 +39,34 @@ def show_list(args: argparse.Namespace) -> int:
     at = iso(moment("--at", args.at, SystemClock().now())) if args.at is not None else ""
     names = short_names(folder.project for folder in args.folders)
     every: list[list[str]] = []
-    is_undone = False
+    taken_back, is_undone = list[str](), False
     for folder in args.folders:
         book = read_book(folder.path)
         is_undone |= bool(book.undone_dreams)
         memories = [m for m in book.memories.values() if _is_listed(m, args, at)]
+        notes = notes_of(folder, book, args)
         if args.json:
             standing = standing_of(book, settings_of(args).consolidation.half_lives)
-            say_json(row_of(folder, memory, at, standing) for memory in memories)
+            say_json(row_of(folder, memory, at, standing) | _by_hand(memory, notes) for memory in memories)
             say_json(foreign_rows(folder) if args.foreign else ())
         else:
-            every.append(_lines_of(names[folder.project], memories, foreign_of(folder) if args.foreign else []))
-    if args.json:
-        return DONE
-    for number, lines in enumerate(filter(None, every)):
+            foreign = foreign_of(folder) if args.foreign else []
+            every.append(_lines_of(names[folder.project], memories, foreign, notes))
+            if book.undone_dreams and not at:
+                taken_back += _taken_back(folder, book, names[folder.project])
+    if not args.json:
+        _say_listed([lines for lines in every if lines], taken_back, at, is_undone=is_undone)
+    return DONE
+
+
+def _say_listed(every: Sequence[Sequence[str]], taken_back: Sequence[str], at: str, *, is_undone: bool) -> None:
+    """Print the memories of each project, what was taken back, and what can be done about one."""
+    parts = [*every, [line for told in taken_back for line in wrapped(told, rest="  ", width=screen_width())]]
+    parts.append(list(wrapped(_HOW, rest="  ", width=screen_width(), draw=dim)) if every else [])
+    for number, lines in enumerate(filter(None, parts)):
         for line in ["", *lines] if number else lines:
             say(line)
-    if not any(every):
+    if not any(parts):
         nothing = "Nothing is remembered yet: slowwave run nightly --force makes a first dream."
         if is_undone:
             nothing = (
@@ -63,15 +74,44 @@ def show_list(args: argparse.Namespace) -> int:
                 "slowwave memory list --foreign shows the lines that stand there."
             )
         say(f"Nothing that is remembered held at {at}." if at else nothing)
-    return DONE
 
 
-def _lines_of(name: str, memories: Sequence[Memory], foreign: Sequence[tuple[ForeignLine, str]]) -> list[str]:
+def _taken_back(folder: MemoryFolder, book: Book, name: str) -> Iterator[str]:
+    """Yield what is not remembered any more since somebody took dreams back, and how to have it again."""
+    there = {m.text for m in book.active}
+    for dream in dreams_of(folder, read_ledger(folder.path)):
+        gone = [change for change in dream.changes if change.kind in ("new", "replaced") and change.text not in there]
+        if dream.is_undone and gone:
+            how = (
+                "it waits in slowwave review again"
+                if dream.is_by_person
+                else "what a session says again, or you write into MEMORY.md, is remembered again"
+            )
+            much = counted(len(gone), "memory", "memories")
+            yield f"{name}: you took {much} back (slowwave nights show {dream.id}); {how}"
+
+
+def notes_of(folder: MemoryFolder, book: Book, args: argparse.Namespace) -> dict[str, str]:
+    """Return, by memory, what somebody did to its line since the last dream."""
+    if not has_gaps(read_texts(folder.path), book):
+        return {}
+    from slowwave.consolidation.snapshot import changed_by_hand  # noqa: PLC0415 - only where a line is gone
+
+    return changed_by_hand(folder.path, book, settings_of(args).consolidation.max_loss)
+
+
+def _by_hand(memory: Memory, notes: Mapping[str, str]) -> dict[str, str]:
+    return {"by_hand": notes[memory.id]} if memory.id in notes else {}
+
+
+def _lines_of(
+    name: str, memories: Sequence[Memory], foreign: Sequence[tuple[ForeignLine, str]], notes: Mapping[str, str]
+) -> list[str]:
     """Return the memories of a project and the lines of others; at a terminal none is longer than it is wide."""
     if not memories and not foreign:
         return []
     others = f", {counted(len(foreign), 'line')} of others" if foreign else ""
-    rows = [(_about(memory), f"{harmless(memory.text)}{_mark(memory)}") for memory in memories]
+    rows = [(_about(memory), f"{harmless(memory.text)}{_mark(memory, notes)}") for memory in memories]
     rows += [(f"{'-':<12}   --  {writer:<10}  ", f"{harmless(line.text)} [{line.file}]") for line, writer in foreign]
     found = [bold(f"{name}: {counted(len(memories), 'memory', 'memories')}{others}")]
     for about, text in rows:
@@ -118,14 +158,19 @@ def _is_listed(memory: Memory, args: argparse.Namespace, at: str) -> bool:
 def show_one(args: argparse.Namespace) -> int:
     """Print all that is known about one memory."""
     folder, memory = _found(args)
-    row = row_of(folder, memory) | _details(memory)
+    row = row_of(folder, memory) | _by_hand(memory, notes_of(folder, read_book(folder.path), args)) | _details(memory)
     if args.json:
         say_json([row])
         return DONE
+    row["held"] = _held(memory)
+    if memory.status != "active":
+        del row["file"]  # its line is in none
     for name, value in row.items():
         if value and name not in {"evidence", "sightings"}:
-            say(f"{name:<12} {value}")
+            say(f"{name.replace('_', ' '):<12} {_STATUS.get(value, value) if name == 'status' else value}")
     say(f"{'evidence':<12} {len(memory.evidence)} pieces; slowwave memory why {memory.id} shows them")
+    if memory.status == "active":
+        say(f"{'drop':<12} slowwave memory drop {memory.id} takes it out")
     return DONE
 
 
@@ -139,11 +184,13 @@ def show_why(args: argparse.Namespace) -> int:
         row = row_of(folder, memory) | _details(memory)
         say_json([row | {"evidence": evidence, "events": [msgspec.to_builtins(e) for e in events]}])
         return DONE
-    for line in _why(memory, evidence):
+    for line in _why(memory, evidence, notes_of(folder, read_book(folder.path), args)):
         say(line)
     for event in events:
         what = event.event if event.memory == memory.id else f"takes the place of {event.memory}"
         say(f"  {event.at}  {what}  dream {event.dream}  {event.reason}".rstrip())
+    if memory.status == "active":
+        say(f"slowwave memory drop {memory.id} takes it out")
     return DONE
 
 
@@ -224,10 +271,15 @@ def _evidence(checked: Checked, redact: Redactor) -> dict[str, Any]:
     }
 
 
-def _why(memory: Memory, evidence: list[dict[str, Any]]) -> Iterator[str]:
-    yield f"{_about(memory)}{harmless(memory.text)}{_mark(memory)}"
-    times = (f"{begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
-    yield f"  {_STATUS.get(memory.status, memory.status)}, true from {', '.join(times)}"
+def _held(memory: Memory) -> str:
+    return ", ".join(f"{begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
+
+
+def _why(memory: Memory, evidence: list[dict[str, Any]], notes: Mapping[str, str]) -> Iterator[str]:
+    first = _about(memory)
+    text = f"{harmless(memory.text)}{_mark(memory, notes)}"
+    yield from wrapped(text, first=first, rest=" " * len(first), width=screen_width())
+    yield f"  {_STATUS.get(memory.status, memory.status)}, true from {_held(memory)}"
     yield f"Said in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
     for sighting in memory.sightings:
         yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {sighting.origin}"
@@ -246,14 +298,12 @@ def _about(memory: Memory) -> str:
     return f"{memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  "
 
 
-def _mark(memory: Memory) -> str:
-    """Return what is told of a memory that is over or that slowwave did not write."""
+def _mark(memory: Memory, notes: Mapping[str, str]) -> str:
+    """Return what is told of a memory that is over, that slowwave did not write, or whose line somebody changed."""
     whose = f" [{memory.writer}, {memory.file}]" if memory.stands else ""
+    whose += f" [{notes[memory.id]}]" if memory.id in notes else ""
     return whose + ("" if memory.status == "active" else f" [{_STATUS.get(memory.status, memory.status)}]")
 
-
-if TYPE_CHECKING:
-    from slowwave.memory.effects import Case, Effect
 
 T = TypeVar("T")
 
@@ -297,95 +347,4 @@ def the_one(
         found = has(folder)
         if found:
             return folder, found
-    where = ", ".join(str(f.path) for f in folders[:3]) or "no memory folder"
-    raise NotFoundError(f"no {name} in {where}; slowwave memory list shows what is there")
-
-
-_ORDER = ("broken", "followed", "no occasion", "told")
-
-
-def show_effect(args: argparse.Namespace) -> int:
-    """Print what became of each memory since it was delivered, what was broken first, and where."""
-    from slowwave.memory.effects import effects_of  # noqa: PLC0415 - a list needs none of it
-
-    total: Counter[str] = Counter()
-    names = short_names(folder.project for folder in args.folders)
-    for folder in args.folders:
-        book = read_book(folder.path)
-        effects = effects_of(book.memories.values(), book.watched)
-        for name in sorted(effects, key=lambda n: (_ORDER.index(effects[n].verdict), -effects[n].sessions, n)):
-            effect, memory = effects[name], book.memories[name]
-            total[effect.verdict] += 1
-            if args.json:
-                say_json([_row_of_effect(effect) | row_of(folder, memory)])
-            elif effect.verdict != "told":
-                first, text = f"{memory.id}  {effect.verdict:<11}  ", f"{memory.text} [{names[folder.project]}]"
-                draw = bad if effect.verdict == "broken" else good if effect.verdict == "followed" else dim
-                for line in wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=draw):
-                    say(line)
-                for line in _lines_of_effect(effect):
-                    say(f"              {line}")
-    if not args.json:
-        say(
-            f"Since they were delivered: {total['followed']} followed, {total['broken']} broken, "
-            f"{total['no occasion']} without an occasion; {total['told']} more show in no command and no edit"
-        )
-    return DONE
-
-
-def _row_of_effect(effect: "Effect") -> dict[str, Any]:
-    return {
-        "verdict": effect.verdict,
-        "delivered_to": effect.sessions,
-        "followed": [_case(case) for case in effect.followed],
-        "broken": [_case(case) for case in effect.broken],
-        "idle": effect.idle,
-        "idle_since": effect.since,
-    }
-
-
-def _case(case: "Case") -> dict[str, Any]:
-    of = case.session
-    said = {"said_again": True} if case.is_said_again else {}
-    return {"dialect": of.dialect, "session": of.session, "began": of.began, "record": case.record} | said
-
-
-def _lines_of_effect(effect: "Effect") -> list[str]:
-    """Return what is told of one memory beside its verdict, in lines."""
-    lines = [f"delivered to {counted(effect.sessions, 'session')}, followed in {len(effect.followed)}"]
-    for case in effect.broken:
-        where = f", record {harmless(case.record)}" if case.record else ""
-        again = ": had to be said again" if case.is_said_again else ""
-        lines.append(
-            f"broken in {case.session.dialect} {harmless(case.session.session)}, {case.session.began}{where}{again}"
-        )
-    return lines
-
-
-def show_diff(args: argparse.Namespace) -> int:
-    """Print what a dream changed, file by file."""
-    from slowwave.memory.transaction import read_manifest  # noqa: PLC0415 - as above
-    from slowwave.memory.undo import difference  # noqa: PLC0415 - a list needs none of it
-
-    folder, manifest = the_one(args.folders, f"dream {args.dream}", lambda f: read_manifest(f.path, args.dream))
-    text = difference(folder.path, args.dream)
-    if args.json:
-        files = {name: {"before": was, "after": now} for name, (was, now) in manifest.files.items()}
-        say_json([{"dream": args.dream, "memory": str(folder.path), "files": files, "diff": text}])
-    else:
-        say(text.removesuffix("\n"))
-    return DONE
-
-
-def take_back(args: argparse.Namespace) -> int:
-    """Undo a dream and all later ones, or what was decided in review."""
-    from slowwave.jobs.review import Desk  # noqa: PLC0415 - a list needs none of it
-
-    undone = Desk(args.folders, settings_of(args), os.environ, SystemClock()).take_back(args.dream, force=args.force)
-    for warning in undone.warnings:
-        warn(warning)
-    if args.json:
-        say_json([undone])
-    else:
-        say(undone.text)
-    return DONE
+    raise NotFoundError(f"no {name} in {named(folders)}; slowwave memory list shows what is there")

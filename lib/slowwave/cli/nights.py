@@ -89,7 +89,7 @@ def _entry(
     what = in_words(Counter(c.kind for d in dreams for c in d.changes if not d.is_undone))
     when = short_time(at)
     if night is None and dreams[0].is_by_person:
-        yield from wrapped(f"{when}  you decided in review: {_of_dream(dreams[0], names)}", rest=" " * 18, width=width)
+        yield from wrapped(f"{when}  you decided: {_of_dream(dreams[0], names)}", rest=" " * 18, width=width)
         return
     how = f"{night.job}, {state(night)}, {duration(night.seconds)}" if night else "a dream"
     yield bold(f"{when}  {run or dreams[0].id}")

@@ -218,7 +218,12 @@ def add_settings_options(parser: Place) -> None:
 
 def add_project_option(parser: Place) -> None:
     """Add ``--project``."""
-    parser.add_argument("--project", default="", metavar="TEXT", help="only projects whose key or folder contains this")
+    parser.add_argument(
+        "--project",
+        default="",
+        metavar="TEXT",
+        help="only the project of this name, else those whose key or folder contains it",
+    )
 
 
 def add_json_option(parser: Place) -> None:

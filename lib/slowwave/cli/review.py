@@ -23,6 +23,7 @@ from slowwave.retention.locks import beside_jobs
 
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
 _KEYS = {"a": "accept", "e": "edit", "r": "reject", "l": "later", "u": "undo", "q": "quit"}
+_TOLD = "accept: remember it; edit: in your words; reject: never; later: ask again next time; undo: the last answer"
 _MOST_STEPS = 20
 _HOW = "slowwave review show|accept|reject ID, or edit ID TEXT; each decision says how it is undone"
 
@@ -211,7 +212,7 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
 
 
 _SPEAKERS = {
-    "user_explicit": "typed in the session",
+    "user_explicit": "typed or pasted in the session",
     "user_correction": "typed as a correction",
     "command_outcome": "commands showed it",
     "assistant": "an agent said it",
@@ -253,6 +254,8 @@ class Sitting:
                 verb = _KEYS.get(self._key(prompt).lower(), "")
                 if verb == "quit":
                     return None
+                if not verb:
+                    say(f"  {_TOLD}")
                 if verb == "later":
                     return place + 1
                 if verb == "undo" and self._done:

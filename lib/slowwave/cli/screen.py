@@ -7,11 +7,14 @@ where it is none, with everything in it. A backfill, retention and an erasure ha
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from slowwave.cli.output import bad, bold, open_to, say, screen_width, short_time, wrapped
+from slowwave.errors import one_of
+from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import Ask, Change, Learned, in_words, short_names
 from slowwave.report import LEFT_OUT, readable
 from slowwave.report import counted as in_numbers
@@ -200,6 +203,15 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
     yield ""
     if run:
         yield f"All of it, with ids: slowwave nights show {run}{screen.options}"
+    example = ", for example" if len(dreams) > 1 else ""
+    yield f"Read it: slowwave memory list{screen.options}, or {INDEX} of the project{example}"
+    yield f"  {Path(dreams[0].memory) / INDEX}"  # whole, so that it can be copied
+    if learned.unloaded:
+        clients = one_of(sorted({client for of in learned.unloaded.values() for client in of}))
+        where = ", ".join(names.get(project, project) for project in learned.unloaded)
+        told = f"No memory folder is loaded by {clients} ({where}): slowwave install writes memories into files that"
+        yield from wrapped(f"{told} they read", rest="  ", width=screen.width)
+    yield f"Take out one memory: slowwave memory drop ID{screen.options}"
     for dream in dreams[: screen.most(MOST_UNDO)]:
         yield f"Take it back: slowwave memory undo {dream.id}{screen.options}  ({names[dream.project]})"
     if screen.width and len(dreams) > MOST_UNDO:

@@ -256,7 +256,7 @@ def of_nights(past: "Lately") -> Iterator[str]:
     if past.last is not None:
         night = past.last
         last_good = f"the last without a failure began {short_time(past.last_good)}"
-        how = "" if not night.failed else f"; {last_good if past.last_good else 'none was without a failure yet'}"
+        how = "" if not night.failed else f"; {last_good if past.last_good else 'every run so far had failures'}"
         when = f"{short_time(night.at)}, {_ago(past.hours or 0)}"
         yield f"Last run: {night.job} of {when}: {(bad if night.failed else good)(state(night))}{how}"
         if unanswered := night.counted("model_postponed"):

@@ -6,7 +6,7 @@ rejected one never comes back, in whatever words and from whichever session.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
@@ -113,16 +113,21 @@ def _disputed(memory: Memory, line: ForeignLine) -> Waiting:
     return Waiting(memory.id, Fact(memory), told, line)
 
 
+def _as_it_is(state: State, gathered: Gathered, _settings: ConsolidationSettings) -> list[Operation]:
+    """Take in nothing that waits: a person decided about something else."""
+    kept = consolidate(state, Gathered((), known=gathered.known), accept_confidence=1.0, max_loss=1.0)
+    return [*kept, *(Operation("WAIT", "", (c.id,), "waits: not asked about") for c in gathered.waiting)]
+
+
 def _end_disputed(memory: Path, waiting: Waiting, settings: ConsolidationSettings, now: datetime) -> Plan:
     """Let what contradicts a person's line go: a dream of its own."""
 
-    def planner(state: State, gathered: Gathered, _settings: ConsolidationSettings) -> Sequence[Operation]:
-        kept = consolidate(state, Gathered((), known=gathered.known), accept_confidence=1.0, max_loss=1.0)
+    def planner(state: State, gathered: Gathered, settings: ConsolidationSettings) -> Sequence[Operation]:
+        kept = _as_it_is(state, gathered, settings)
         if waiting.id not in {o.memory for o in kept}:
             raise MovedError("the line is no longer remembered; slowwave review lists what waits")
         gone = Operation("DROP", waiting.id, (), f"a person kept their own line: {waiting.reason}")
-        waits = [Operation("WAIT", "", (c.id,), "waits: not asked about") for c in gathered.waiting]
-        return [*(gone if o.memory == waiting.id else o for o in kept), *waits]
+        return [gone if o.memory == waiting.id else o for o in kept]
 
     with held(memory, settings.lock_stale) as lock:
         snapshot = read_snapshot(memory, settings.max_loss)
@@ -130,6 +135,44 @@ def _end_disputed(memory: Path, waiting: Waiting, settings: ConsolidationSetting
         apply_plan(snapshot, plan, check=lock.check, run_id=REVIEW)
     clear_parked(memory)
     return plan
+
+
+def drop_memories(memory: Path, names: Collection[str], settings: ConsolidationSettings, now: datetime) -> Plan:
+    """Take memories out at once, as if a person had deleted their lines: a dream of its own; they never come back.
+
+    Args:
+        memory: the memory folder.
+        names: ids of memories that hold, also of those whose lines a person took out since the last dream.
+        settings: thresholds and limits.
+        now: the time.
+
+    Raises:
+        LockHeldError: a dream is running.
+        MovedError: one does not hold any more, or somebody wrote its line anew; nothing was changed.
+    """
+    with held(memory, settings.lock_stale) as lock:
+        snapshot = read_snapshot(memory, settings.max_loss)
+        state = snapshot.state
+        gone = tuple(m for m in state.standing if m.id in names)
+        for name in sorted(set(names) - {m.id for m in (*gone, *state.removed)}):
+            raise MovedError(_not_ours(state, name))
+        standing = tuple(m for m in state.standing if m.id not in names)
+        out = dataclasses.replace(state, standing=standing, removed=(*state.removed, *gone))
+        snapshot = dataclasses.replace(snapshot, state=out)
+        plan = make_plan(snapshot, (), settings, now, _as_it_is)
+        apply_plan(snapshot, plan, check=lock.check, run_id=REVIEW)
+    clear_parked(memory)
+    return plan
+
+
+def _not_ours(state: State, name: str) -> str:
+    """Say why a memory cannot be dropped: whoever wrote its line anew owns it."""
+    if name in {m.id for m, _ in state.edited}:
+        file = state.book.memories[name].place
+        return f"you reworded the line of {name}, so that it is yours: delete it in {file}; nothing was dropped"
+    if name in {m.id for m, _ in state.rewritten}:
+        return f"an agent wrote the line of {name} anew: the next dream takes note; nothing was dropped"
+    return f"{name} is not remembered any more; nothing was dropped"
 
 
 def accept_fact(memory: Path, waiting: Waiting, settings: ConsolidationSettings, now: datetime, text: str = "") -> Plan:

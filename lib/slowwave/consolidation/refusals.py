@@ -87,7 +87,7 @@ class Refusals:
         """Return why a candidate is refused, or ""."""
         if candidate.id in self.unproven:
             return self.unproven[candidate.id]
-        if self.removed.has(candidate) or self.removed.has_like(candidate):
+        if self.removed.has(candidate) or self.removed.has_like(candidate) or self.removed.has_bytes(candidate):
             return REMOVED
         if self.reworded.has(candidate):
             return REWORDED

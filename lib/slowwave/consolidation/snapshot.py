@@ -212,6 +212,17 @@ def orient(
     )
 
 
+def changed_by_hand(memory: Path, book: Book, max_loss: float = USUAL_LOSS) -> dict[str, str]:
+    """Return, by memory, what somebody did to its line since the last dream, which the next one takes note of.
+
+    Raises:
+        UnreadableError: a file cannot be read.
+    """
+    state = orient(read_texts(memory), book, max_loss=max_loss)
+    found = {m.id: f"its line was taken out of {m.place}; the next night ends it" for m in state.removed}
+    return found | {m.id: f"its line in {m.place} was reworded; the next night takes note" for m, _ in state.edited}
+
+
 def _anew(memory: Memory, new: Sequence[Memory]) -> str:
     """Return the line of an agent that a line became: other words in its file, or the same words in another."""
     alike = [

@@ -17,7 +17,7 @@ from slowwave.extraction.classifier import Weights
 from slowwave.extraction.features import bucket, pieces_of, wording, words_of
 from slowwave.reading.statements import Statement, sentences
 
-DOUBT = "perhaps somebody else's words"
+DOUBT = "perhaps copied from somebody else"
 PASTED = "perhaps pasted"
 # Log-odds from which on a message is doubted, chosen where of others' words hardly any get through (make quality
 # SECTION=fresh).

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from slowwave.errors import NotFoundError
+from slowwave.errors import NotFoundError, meant
 from slowwave.memory.folder import NAME, MemoryFolder, global_folder
+from slowwave.observability.lessons import short_names
 from slowwave.places import archive_folder
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
@@ -18,6 +19,8 @@ MOST_NAMES = 8
 def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
     """Return the things whose project key or working folder contains ``text``; "" chooses all.
 
+    Where ``text`` is the whole key, working folder or name on the screen of some, these alone are meant.
+
     Args:
         text: what a person gave.
         things: projects, or anything that belongs to one.
@@ -26,11 +29,18 @@ def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, st
     Raises:
         NotFoundError: nothing matches; the message names what there is.
     """
-    chosen = [thing for thing in things if any(text in name for name in names(thing))]
-    if text and not chosen:
-        keys = sorted({names(thing)[0] for thing in things})
-        known = ", ".join(keys[:MOST_NAMES]) or "none"
-        raise NotFoundError(f"no project matches {text!r}; found: {known}")
+    if not text:
+        return list(things)
+    shown = short_names(names(thing)[0] for thing in things)
+    exact = [thing for thing in things if text in (*names(thing), shown.get(names(thing)[0]))]
+    chosen = exact or [thing for thing in things if any(text in name for name in names(thing))]
+    if not chosen:
+        known = sorted(set(shown.values()))
+        more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+        near = meant(text, known)
+        raise NotFoundError(
+            f"no project matches {text!r}{near}; found: {', '.join(known[:MOST_NAMES]) or 'none'}{more}"
+        )
     return chosen
 
 

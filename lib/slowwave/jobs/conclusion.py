@@ -19,9 +19,13 @@ import msgspec
 from slowwave.errors import SlowwaveError, told
 from slowwave.jobs.choice import folders_of, memory_folders
 from slowwave.jobs.model import journal_of
+from slowwave.memory.delivery.register import Register, read_register
+from slowwave.memory.delivery.targets import OF_AGENTS
+from slowwave.memory.model import name_to_json
 from slowwave.models.base import ModelError
 from slowwave.models.meter import Account, read_account
 from slowwave.observability.alarms import REMEMBERING, alarms_of
+from slowwave.observability.lessons import Learned
 from slowwave.observability.memories import Known, known_of
 from slowwave.observability.night import (
     BROKEN,
@@ -121,7 +125,9 @@ def conclude(
     night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, around.settings.alarms))
     known = _known(report, began, around, projects)
     night = msgspec.structs.replace(night, needs=len(known.needs))
-    report.learned = msgspec.to_builtins(known.of_dreams(report.dream_ids))
+    found = known.of_dreams(report.dream_ids)
+    found.unloaded = _unloaded(known, found, around, projects, report)
+    report.learned = msgspec.to_builtins(found)
     view = view_with([*earlier, night], around.environ, problems, known)
     _tell(report, around, night, view)
     return Concluded(night, view)
@@ -159,6 +165,27 @@ def _known(report: Report, began: Began, around: Around, projects: Sequence[Proj
     known = known_of(folders, around.settings.consolidation, began.at, str(home_folder(around.environ)), redact)
     report.warnings += [NAMELESS(problem) for problem in known.problems if NAMELESS(problem) not in report.warnings]
     return known
+
+
+def _unloaded(
+    known: Known, found: Learned, around: Around, projects: Sequence[Project], report: Report
+) -> dict[str, list[str]]:
+    """Return the clients that do not get what their sessions taught, since they load no memory folder, by project."""
+    try:
+        register = read_register(around.environ) or Register()
+    except SlowwaveError as error:
+        report.warnings.append(NAMELESS(f"delivery: {error}"))
+        return {}
+    roots = {project.key: name_to_json(project.root) for project in projects}
+    changed = {dream.project for dream in found.dreams if dream.changes}
+    unloaded: dict[str, list[str]] = {}
+    for one in known.every:
+        name = one.folder.project
+        if name in changed and name in roots:
+            taught = {seen.dialect for memory in one.book.active for seen in memory.sightings}
+            without = [c for c in OF_AGENTS if c in taught and register.rule(c, roots[name]) is None]
+            unloaded |= {name: without} if without else {}
+    return unloaded
 
 
 def conclude_broken(job: str, error: BaseException, began: Began, around: Around) -> Concluded:

@@ -6,19 +6,30 @@ Everything that a person decides is a transaction of its own with an id, and eac
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from slowwave.clock import Clock
-from slowwave.consolidation.inbox import Parked, Waiting, accept, accept_fact, inbox, parked_dreams, reject, reject_fact
+from slowwave.consolidation.inbox import (
+    Parked,
+    Waiting,
+    accept,
+    accept_fact,
+    drop_memories,
+    inbox,
+    parked_dreams,
+    reject,
+    reject_fact,
+)
 from slowwave.consolidation.lock import held
 from slowwave.errors import NotFoundError, UsageError
-from slowwave.memory.book import read_book
+from slowwave.memory.book import Memory, read_book
 from slowwave.memory.delivery.files import refresh
 from slowwave.memory.delivery.register import REFUSED
 from slowwave.memory.evidence import Source, sources_of
-from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.folder import MemoryFolder, named
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, urgency
 from slowwave.retention.locks import beside_jobs
@@ -93,6 +104,24 @@ class TakenBack(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[str, ...] = ()
 
 
+class Dropped(msgspec.Struct, frozen=True, kw_only=True):
+    """Memories of one project that a person took out.
+
+    Attributes:
+        id: of the dream that did it; ``slowwave memory undo`` takes it.
+        project: key of the project.
+        memories: their ids.
+        texts: what they said.
+        warnings: files of agents that could not be brought up to date.
+    """
+
+    id: str
+    project: str
+    memories: tuple[str, ...]
+    texts: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What waits in some memory folders, and what can be done about it.
@@ -133,7 +162,7 @@ class Desk:
         found = [w for w in self.waiting() if name and w.is_called(name) and project in ("", w.folder.project)]
         if len(found) != 1:
             much = f"{len(found)} things that are called {name!r} wait" if found else f"nothing called {name!r} waits"
-            raise NotFoundError(f"{much} for you; slowwave review lists what does")
+            raise NotFoundError(self._as_memory(name) or f"{much} for you; slowwave review lists what does")
         return found[0]
 
     def sources(self, waits: Waits, most: int = 3) -> list[Source]:
@@ -170,7 +199,7 @@ class Desk:
                 refused = self._reject(waits, now)
                 (name,) = set(read_book(memory).refusals) - before
                 notes = "1 note is" if len(refused) == 1 else f"{len(refused)} notes are"
-                said = f"Rejected: {notes} not taken again, in no other words either."
+                said = f"Rejected: {notes} never taken again, not in other words either."
             else:
                 words = redactor_of(self.settings, self.environ)(text) if verb == "edit" else ""
                 name = self._accept(waits, words, now)
@@ -191,6 +220,59 @@ class Desk:
             return reject(waits.folder.path, waits.about.id, now)
         return reject_fact(waits.folder.path, waits.about, now)
 
+    def drop(self, names: Sequence[str]) -> list[Dropped]:
+        """Take memories out at once, each project's by a dream of its own; they never come back in any words.
+
+        Args:
+            names: their ids, or the beginnings of these.
+
+        Raises:
+            NotFoundError: no memory, or none that still holds, is called so, or several are; nothing was changed.
+            LockHeldError: a dream is running.
+            MovedError: somebody wrote one's line anew.
+        """
+        chosen: dict[Path, dict[str, Memory]] = {}
+        of = {folder.path: folder for folder in self.folders}
+        for name in names:
+            memory, one = self._memory(name)
+            chosen.setdefault(memory, {})[one.id] = one
+        done: list[Dropped] = []
+        for memory, those in chosen.items():
+            with beside_jobs(self.environ):
+                plan = drop_memories(memory, those, self.settings.consolidation, self.clock.now())
+            done.append(
+                Dropped(
+                    id=plan.id,
+                    project=of[memory].project,
+                    memories=tuple(those),
+                    texts=tuple(one.text for one in those.values()),
+                    warnings=tuple(self._bring(of[memory])),
+                )
+            )
+        return done
+
+    def _memory(self, name: str) -> tuple[Path, Memory]:
+        """Return the one memory that holds and is called so, with its folder."""
+        every = [(f.path, m) for f in self.folders for m in read_book(f.path).memories.values()]
+        found = [one for one in every if name and one[1].id.startswith(name)]
+        if over := [m for _, m in found if m.status != "active"]:
+            found = [one for one in found if one[1].status == "active"]
+            if not found:
+                name = over[0].id
+                raise NotFoundError(f"memory {name} is over already; slowwave memory why {name} tells since when")
+        if len(found) != 1:
+            much = f"{len(found)} memories begin with {name!r}" if found else f"no memory is called {name!r}"
+            raise NotFoundError(f"{much}; slowwave memory list shows them with their ids; nothing was dropped")
+        return found[0]
+
+    def _as_memory(self, name: str) -> str:
+        """Say what takes a memory out, if it is the id of one; else ""."""
+        try:
+            _, memory = self._memory(name)
+        except NotFoundError:
+            return ""
+        return f"{name} is a memory: slowwave memory drop {memory.id} takes it out"
+
     def take_back(self, name: str, *, force: bool = False) -> TakenBack:
         """Take a decision back, or a dream with all later ones, by its id; what was decided in review waits again.
 
@@ -201,12 +283,14 @@ class Desk:
         """
         folder = next((folder for folder in self.folders if _has(folder, name)), None)
         if folder is None:
-            where = ", ".join(str(f.path) for f in self.folders[:3]) or "no memory folder"
-            raise NotFoundError(f"no dream {name} in {where}; slowwave nights lists what was dreamt and decided")
+            told = f"no dream {name} in {named(self.folders)}; slowwave nights lists what was dreamt and decided"
+            raise NotFoundError(self._as_memory(name) or told)
         with beside_jobs(self.environ), held(folder.path, self.settings.consolidation.lock_stale):
             undone = undo(folder.path, name, self.clock.now(), force=force)
         later = f", and with it the later {', '.join(undone.dreams[:-1])}" if len(undone.dreams) > 1 else ""
-        text = f"Undone: {name}{later}. Restored in {folder.path}: {', '.join(undone.files) or 'nothing'}."
+        text = f"Undone: {name}{later}."
+        if undone.files:
+            text += f" {folder.path} is as it was before: {', '.join(undone.files)}."
         if undone.edited:
             text += f"\nYour version of {', '.join(undone.edited)}: {folder.path}/.slowwave/undo/{undone.id}/edited/"
         return TakenBack(

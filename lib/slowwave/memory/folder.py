@@ -1,7 +1,7 @@
 """A memory folder as one thing: the files that count, its topic files, and the folder of what holds everywhere."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -101,6 +101,11 @@ def visible_files(memory: Path) -> dict[str, bytes]:
         if path.is_file() and not name.startswith(f"{OWN_FOLDER}/") and name != LOCK_FILE:
             found[name] = file_bytes(path)
     return found
+
+
+def named(folders: Sequence[MemoryFolder]) -> str:
+    """Return where was looked, for a person: the path of the only folder, else how many there are."""
+    return str(folders[0].path) if len(folders) == 1 else f"{len(folders) or 'no'} memory folders"
 
 
 # The topic files of a memory folder: one for each category, with the front matter that clients scan.

@@ -22,7 +22,7 @@ from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import shown_before
 from slowwave.memory.folder import INDEX, TOPICS, new_topic_file, read_or_none, read_texts
 from slowwave.memory.guard import OWN_FOLDER
-from slowwave.memory.ledger import Writer
+from slowwave.memory.ledger import Writer, line_hash
 from slowwave.memory.pages import own_lines, split, standing_lines, statements
 
 FILE = "foreign.json"
@@ -181,6 +181,13 @@ def known_numbers(name: str, data: bytes, book: Book) -> dict[int, str]:
     own = own_lines(data, dict.fromkeys((*entries, *book.page_lines(name))))
     standing = standing_lines(data, (m.sha256 for m in book.active if m.file == name and m.stands))
     return own | {number: digest for number, digest in standing.items() if number not in own}
+
+
+def has_gaps(files: Mapping[str, bytes], book: Book) -> bool:
+    """Say whether a line of ours is in no file as we wrote it: somebody changed it, or took it out."""
+    there = {digest for name, data in files.items() for digest in known_numbers(name, data, book).values()}
+    shown = {entry.ref: entry.sha256 for entry in book.index}
+    return any(there.isdisjoint({shown.get(m.id, ""), m.sha256, line_hash(book.line_of(m))}) for m in book.active)
 
 
 def strange_files(files: Mapping[str, bytes], book: Book) -> dict[str, bytes]:

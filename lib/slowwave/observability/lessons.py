@@ -139,6 +139,7 @@ class Learned(msgspec.Struct):
         dreams: the dreams.
         is_planned: nothing of it was done.
         problems: memory folders that could not be read, and why.
+        unloaded: by project, clients that load no memory folder, and for which nobody asked for a file that they read.
     """
 
     changes: list[Change] = []
@@ -146,6 +147,7 @@ class Learned(msgspec.Struct):
     dreams: list[Dream] = []
     is_planned: bool = False
     problems: list[str] = []
+    unloaded: dict[str, list[str]] = {}
 
     @property
     def numbers(self) -> dict[Kind, int]:
@@ -278,7 +280,8 @@ class _Telling:
             case "supersede":
                 self._ended.append(event)
             case "drop" | "removed-by-person" if before:
-                why = "you took its line out" if event.event == "removed-by-person" else event.reason
+                yours = "you took it out" if self.dream.is_by_person else "you took its line out"
+                why = yours if event.event == "removed-by-person" else event.reason
                 self._others.append(("forgotten", before, "", why))
             case "edited-by-person" if before:
                 self._others.append(("changed", before, "", "you reworded its line, and it is yours now"))

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from slowwave.cli import main
-from slowwave.consolidation.inbox import accept_fact, inbox
+from slowwave.consolidation.inbox import accept_fact, drop_memories, inbox
 from slowwave.errors import MovedError
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files
@@ -313,3 +313,126 @@ def test_words_behind_an_option_belong_to_the_text_and_others_are_refused(
     with pytest.raises(SystemExit):
         main(["memory", "list", "--memory", str(house.memory), "surplus"])
     assert "too many words: surplus" in capsys.readouterr().err
+
+
+def _id_of(house: House, text: str) -> str:
+    return next(m.id for m in read_book(house.memory).active if m.text == text)
+
+
+@pytest.mark.parametrize("word", ["drop", "remove", "delete"])
+def test_drop_takes_one_memory_out_at_once_for_good_and_undo_brings_it_back(
+    house: House, capsys: pytest.CaptureFixture[str], word: str
+) -> None:
+    house.extract(house.candidate("Never push on a Friday", session="c"))
+    house.dream()
+    before = visible_files(house.memory)
+    name = _id_of(house, "We use bun")
+    told = _run(capsys, house, word, name[:6])
+    assert "Taken out: We use bun" in told
+    assert "We use bun" not in house.read("MEMORY.md")
+    assert "Never push on a Friday" in house.read("MEMORY.md")
+    assert "We use bun" not in _run(capsys, house, "list")
+    assert "We use bun" not in _run(capsys, house, "context")
+    assert "is over already" in _run(capsys, house, "drop", name, code=3)
+    # from another session, in other words, and with the evidence that it had
+    house.extract(house.candidate("we use bun.", session="d", confidence=0.99))
+    house.dream()
+    assert [m.text for m in read_book(house.memory).active] == ["Never push on a Friday"]
+    dream = told.split()[-1]
+    assert f"Undone: {dream}" in _run(capsys, house, "undo", dream)
+    assert visible_files(house.memory)["MEMORY.md"] == before["MEMORY.md"]
+    assert _id_of(house, "We use bun") == name
+
+
+def test_what_was_dropped_is_not_read_out_of_the_same_bytes_in_other_words(house: House) -> None:
+    gone = next(m for m in read_book(house.memory).active if m.text == "We use bun")
+    drop_memories(house.memory, {gone.id}, ConsolidationSettings(), house.clock.now())
+    again = house.candidate("The package manager we use is bun", session="e")
+    house.extract(msgspec.structs.replace(again, evidence=gone.evidence))
+    house.dream()
+    assert read_book(house.memory).active == []
+
+
+def test_drop_names_what_it_cannot_find_and_changes_nothing(
+    house: House, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = visible_files(house.memory)
+    name = _id_of(house, "We use bun")
+    assert "no memory is called 'zz'; slowwave memory list" in _run(capsys, house, "drop", name, "zz", code=3)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert "a person decides" in _run(capsys, house, "drop", name, code=4)
+    assert visible_files(house.memory) == before
+
+
+def test_drop_leaves_a_line_that_is_a_persons_and_says_where_it_is(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = _id_of(house, "We use bun")
+    index = house.memory / "MEMORY.md"
+    index.write_text(house.read("MEMORY.md").replace("We use bun", "We use bun here"))
+    assert "it is yours: delete it in MEMORY.md" in _run(capsys, house, "drop", name, code=4)
+    assert "We use bun here" in house.read("MEMORY.md")
+
+
+def test_what_looks_like_a_way_to_take_a_memory_out_names_the_right_one(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = _id_of(house, "We use bun")
+    right = f"slowwave memory drop {name}"
+    assert right in _run(capsys, house, "undo", name, code=3)
+    assert right in _run(capsys, house, "review", "reject", name, code=3)
+    assert right in _run(capsys, house, "why", name)
+    assert right in _run(capsys, house, "show", name)
+    assert main(["memory", "forget", "use", "bun"]) == 2
+    assert "slowwave memory drop ID" in capsys.readouterr().err
+
+
+def test_a_line_that_was_taken_out_or_reworded_by_hand_is_said_to_be_so_at_once(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.extract(house.candidate("Never push on a Friday", session="c"))
+    house.dream()
+    bun, friday = _id_of(house, "We use bun"), _id_of(house, "Never push on a Friday")
+    assert "by_hand" not in _run(capsys, house, "list", "--json")
+    index = house.memory / "MEMORY.md"
+    index.write_text(house.read("MEMORY.md").replace("- We use bun\n", "").replace("on a Friday", "on any Friday"))
+    out, reworded = "its line was taken out of MEMORY.md; the next night ends it", "was reworded; the next night"
+    for action in (("list",), ("show", bun), ("why", bun), ("list", "--json"), ("show", bun, "--json")):
+        assert out in _run(capsys, house, *action), action
+    assert reworded in _run(capsys, house, "why", friday)
+    assert "We use bun" not in _run(capsys, house, "context")
+    assert "We use bun" not in _run(capsys, house, "export")
+    # who does not want to wait for the night ends it now
+    assert "Taken out: We use bun" in _run(capsys, house, "drop", bun)
+    assert "We use bun" not in _run(capsys, house, "list")
+    shown = _run(capsys, house, "show", bun)
+    assert "you took it out" in shown
+    assert "MEMORY.md" not in shown
+
+
+def test_the_list_says_what_was_taken_back_and_how_to_have_it_again(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (dream,) = read_book(house.memory).dreams
+    _run(capsys, house, "undo", dream)
+    told = _run(capsys, house, "list")
+    assert f"you took 1 memory back (slowwave nights show {dream})" in told
+    assert "--force" not in told
+    house.dream()
+    assert read_book(house.memory).active == []
+    house.extract(house.candidate("We use bun", session="later", key="pref:pm", value="bun"))
+    house.dream()
+    assert [m.text for m in read_book(house.memory).active] == ["We use bun"]
+    assert "you took" not in _run(capsys, house, "list")
+
+
+def test_the_list_says_that_what_was_accepted_and_taken_back_waits(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _weak(house, "Never push on a Friday", "c")
+    house.dream()
+    ask = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    _run(capsys, house, "review", "accept", ask)
+    _run(capsys, house, "undo", read_book(house.memory).dreams[-1])
+    assert "it waits in slowwave review again" in _run(capsys, house, "list")
+    assert "Never push on a Friday" in _run(capsys, house, "review", "list", "--all", code=5)

@@ -226,7 +226,10 @@ def test_a_person_rewords_rejects_undoes_and_leaves(house: House, capsys: pytest
     house.extract(doubted(house, EXTRACTORS[0]), doubted(house, EXTRACTORS[0], OTHER, "s2"))
     house.dream()
     assert sit(house, "xruq") == 5  # a key that means nothing, reject, undo, quit
-    assert "Undone: r" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "accept: remember it" in shown
+    assert "Undone: r" in shown
+    assert "nothing" not in shown
     assert len(desk(house).waiting()) == 2
     assert sit(house, "er", REWORDED) == 0
     assert active(house) == [REWORDED]

@@ -45,6 +45,17 @@ def test_what_was_learned_stands_by_project_with_what_it_took_the_place_of():
     assert "slowwave memory undo d1" in shown
 
 
+def test_the_end_names_where_memories_lie_how_one_is_taken_out_and_whom_they_do_not_reach():
+    told = learned(change("new", "Use uv"))
+    shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
+    assert "Read it: slowwave memory list, or MEMORY.md of the project\n  /m/MEMORY.md\n" in shown
+    assert "slowwave memory drop ID" in shown
+    assert "slowwave install" not in shown
+    told["unloaded"] = {KEY: ["codex", "pi"]}
+    shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
+    assert "No memory folder is loaded by codex or pi (shop): slowwave install" in shown
+
+
 def test_what_needs_a_person_is_short_and_says_how_many_more_there_are():
     asks = [
         Ask(kind="fact", project=KEY, id=f"c{n}", text=f"fact {n}", why="perhaps pasted", confidence=0.8)

@@ -127,7 +127,8 @@ def test_memories_stand_by_project_and_are_whole_in_a_pipe(sample: Path, capsys:
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     active = [row for row in rows if row["status"] == "active"]
     shown("memory list", sample)
-    lines = capsys.readouterr().out.splitlines()
+    *lines, nothing, how = capsys.readouterr().out.splitlines()
+    assert (nothing, "slowwave memory drop ID" in how) == ("", True)
     heads = [line for line in lines if line and not line.startswith(" ")]
     assert [head.partition(":")[0] for head in heads] == ["quill", "tern"]
     assert len(lines) == len(active) + len(heads) + 1  # and an empty line between them

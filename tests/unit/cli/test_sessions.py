@@ -72,7 +72,7 @@ def test_list_filters_by_project_and_dialect(tmp_path: Path, capsys: Capture):
     assert sessions("list", "--store", store, "--project", "shop", "--json") == 0
     assert len(objects(capsys)) == 3
     assert sessions("list", "--store", store, "--project", "nope") == 3
-    assert "-home-ann-shop" in capsys.readouterr().err
+    assert "found: shop\n" in capsys.readouterr().err
     assert sessions("list", "--store", store, "--dialect", "nope") == 2
 
 

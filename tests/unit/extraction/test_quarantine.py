@@ -74,9 +74,9 @@ def test_what_may_be_somebody_elses_waits_for_a_person(tmp_path: Path, monkeypat
     talk = Talk().person("go on").bash("make test").assistant("Done.").person(RULES[0])
     run(tmp_path, talk.assistant("Yes.").write(tmp_path / "store"))
     (candidate,), _, _ = read_candidates(memory(tmp_path))
-    assert candidate.doubt == "perhaps somebody else's words"
+    assert candidate.doubt == "perhaps copied from somebody else"
     assert not (memory(tmp_path) / "extracted.md").exists()
-    assert Doubts(()).reason(candidate) == "perhaps somebody else's words: waits for a person"
+    assert Doubts(()).reason(candidate) == "perhaps copied from somebody else: waits for a person"
 
 
 def test_the_command_shows_the_newest_and_counts_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,8 @@ from slowwave.jobs.run import Run
 from slowwave.jobs.status import lately, standings
 from slowwave.jobs.story import run_job
 from slowwave.jobs.totals import Tally, plan_job
+from slowwave.memory.delivery.files import install
+from slowwave.memory.delivery.register import Rule
 from slowwave.observability.night import Night, history_path, read_nights
 from slowwave.observability.page import report_path
 from slowwave.samples import build, secrets
@@ -49,6 +51,19 @@ def test_a_night_is_recorded_with_what_it_did(tmp_path: Path):
     assert sum(night.steps.values()) <= night.seconds
     assert report_path(run.environ).read_text().startswith("<!doctype html>")
     assert "spans" not in report.to_builtins()
+
+
+@pytest.mark.parametrize("on", [None, True, False])
+def test_a_night_names_the_clients_that_its_memories_do_not_reach(tmp_path: Path, on: bool | None):
+    run = sample_run(tmp_path)
+    if on is not None:
+        install([], [Rule(on=True), Rule(on=on, client="codex")], run.settings, run.environ)
+    unloaded = {name.rpartition("-")[2]: of for name, of in run_job("nightly", run).learned["unloaded"].items()}
+    if on is None:
+        assert "codex" in unloaded["tern"]
+        assert not any("claude" in of for of in unloaded.values())
+    else:
+        assert unloaded == {}
 
 
 def test_a_dry_run_leaves_no_trace(tmp_path: Path):

@@ -22,7 +22,7 @@ _FORMS = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '
 _UNSPACED = "\u0e00"
 
 NOT_SAID = "no words of the person show it"
-NOT_SURE = "perhaps somebody else's words"
+NOT_SURE = "perhaps copied from somebody else"
 NOT_ABOUT_IT = "the quoted words of the person say nothing about it, and no proposal right before them is quoted"
 ONLY_SHOWN = "only the output of a tool or pasted text shows it"
 BESIDE_ORDERS = "it stands beside words that try to steer an agent"
