@@ -12,9 +12,12 @@ import pytest
 from slowwave.cli import main
 from slowwave.consolidation.inbox import accept_fact, drop_memories, inbox
 from slowwave.errors import MovedError
+from slowwave.jobs import review
 from slowwave.memory.book import read_book
+from slowwave.memory.delivery.deliver import REFUSED
 from slowwave.memory.folder import visible_files
 from slowwave.memory.model import Evidence
+from slowwave.report import Item
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House
 
@@ -436,3 +439,19 @@ def test_the_list_says_that_what_was_accepted_and_taken_back_waits(
     _run(capsys, house, "undo", read_book(house.memory).dreams[-1])
     assert "it waits in slowwave review again" in _run(capsys, house, "list")
     assert "Never push on a Friday" in _run(capsys, house, "review", "list", "--all", code=5)
+
+
+def test_what_was_dropped_leaves_the_files_that_agents_read(
+    house: House, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # refresh brings every file of a folder up to date; what it finds there when it is called is what agents get
+    given: list[list[str]] = []
+
+    def refresh(memory: Path, *_: object) -> list[Item]:
+        given.append([m.text for m in read_book(memory).own])
+        return [Item("AGENTS.md", REFUSED, "somebody changed the section", "-p")]
+
+    monkeypatch.setattr(review, "refresh", refresh)
+    assert main(["memory", "drop", "--memory", str(house.memory), _id_of(house, "We use bun")]) == 0
+    assert given == [[]]
+    assert "not delivered: AGENTS.md: somebody changed the section" in capsys.readouterr().err

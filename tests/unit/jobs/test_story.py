@@ -158,7 +158,7 @@ def test_only_the_asked_project_is_worked_on(tmp_path: Path):
 
 
 def test_a_project_that_nobody_knows_is_an_error_that_names_the_known_ones(tmp_path: Path):
-    with pytest.raises(NotFoundError, match="found: .*tern"):
+    with pytest.raises(NotFoundError, match=r"found: .*tern"):
         run_job("extract", sample_run(tmp_path, project="nothing like it"))
 
 
