@@ -19,6 +19,7 @@ MOST_FILES = {
     "cli": 25,
     "compaction": 30,
     "consolidation": 26,
+    "extraction": 26,
     "formats": 53,
     "jobs": 23,
     "memory": 28,
@@ -32,7 +33,7 @@ MOST_FILES = {
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 382
+MOST_FILES_IN_ALL = 367
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

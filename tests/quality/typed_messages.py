@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from slowwave.extraction.features import Surroundings
+from slowwave.extraction.classifier import Surroundings
 from slowwave.extraction.voice import spoken
 from slowwave.reading.items import Reading, Said
 from slowwave.reading.pasted import parts_of

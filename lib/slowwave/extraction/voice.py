@@ -13,8 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from slowwave.extraction.classifier import Weights
-from slowwave.extraction.features import bucket, pieces_of, wording, words_of
+from slowwave.extraction.classifier import Weights, bucket, pieces_of, wording, words_of
 from slowwave.reading.statements import Statement, sentences
 
 DOUBT = "perhaps somebody else's words"

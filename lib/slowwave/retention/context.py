@@ -13,7 +13,7 @@ from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.errors import SlowwaveError, UnreadableError, told
-from slowwave.extraction.pending import Pending
+from slowwave.extraction.job import Pending
 from slowwave.memory.book import read_book
 from slowwave.memory.model import name_from_json
 from slowwave.places import home_folder
