@@ -10,8 +10,8 @@ import msgspec
 from slowwave.extraction.candidates import Note, candidate_of
 from slowwave.hostile import is_hostile
 from slowwave.memory.model import Candidate, SessionRef, candidate_id, seen_in
-from slowwave.reading.echo import echoes
 from slowwave.reading.items import Meaning, Reading, Said
+from slowwave.reading.pastes import echoes
 from slowwave.secrets.blocklist import ERASED
 from slowwave.secrets.redactor import Redactor
 

@@ -1,6 +1,6 @@
 """Whose words a typed sentence is: the person's own wish, or what they quote, report, suppose or ask about.
 
-Pasted parts are known by their form and state nothing (:mod:`slowwave.reading.pasted`). In prose it shows in what
+Pasted parts are known by their form and state nothing (:mod:`slowwave.reading.pastes`). In prose it shows in what
 stands around a sentence: what leads to it, what is asked behind it, marks of quotation, who is named. A small
 classifier judges that; where it is not sure, only a person can say, and the note waits.
 

@@ -313,7 +313,7 @@ _PRINT = """
 import sys
 from pathlib import Path
 from tests.unit.reading.clients import reading_of, same
-from slowwave.reading.echo import echoes
+from slowwave.reading.pastes import echoes
 reading = reading_of("claude", Path(sys.argv[1]))
 print(reading.items, reading.heard)
 print(echoes([(99, one.text) for one in reading.heard], reading.heard))
