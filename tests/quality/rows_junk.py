@@ -30,6 +30,8 @@ SHORT, LONG = 15, 280
 VERDICTS = Path(__file__).with_name("kept_verdicts.jsonl")
 _VERDICTS = ("useful", "worthless", "wrong", "unclear", "duplicate")
 _SOURCES = ("choice", "said", "refusal", "gate", "cure", "repeated")
+# what a strong reader proposed in the place of a model, which another one judged
+_MODEL = "model"
 _LEAST_WORDS = 3
 
 
@@ -76,7 +78,9 @@ def measure(*, errors: bool = False) -> Section:
 def _verdicts() -> Table:
     """Return what a reader who knew nothing of the rules found of memories of repositories not seen, by source."""
     rows = [json.loads(line) for line in VERDICTS.read_text("utf-8").splitlines()]
-    groups = {"all": rows} | {source: [r for r in rows if r["source"] == source] for source in _SOURCES}
+    alone = [r for r in rows if r["source"] != _MODEL]
+    groups = {"without a model": alone} | {source: [r for r in rows if r["source"] == source] for source in _SOURCES}
+    groups["with a strong model"] = [r for r in rows if r["source"] == _MODEL]
     lines: list[tuple[str, ...]] = []
     for name, of in groups.items():
         counts = Counter(r["verdict"] for r in of)
