@@ -1,7 +1,7 @@
 """Cersei's own tests of session memories, by their names, against slowwave's gates, parser and file format."""
 
 from slowwave.extraction.gates import Progress, progress_of, session_gates
-from slowwave.extraction.lines_reply import parse_reply
+from slowwave.extraction.model.operations import parse_reply
 from slowwave.formats.messages import PlainMessage
 from slowwave.formats.model import Span, Text, ToolCall
 from slowwave.memory.extracted import add_lines, fact_line

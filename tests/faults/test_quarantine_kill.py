@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.extraction.quarantine import read_quarantine
+from slowwave.extraction.candidates import read_quarantine
 from tests.unit.extraction.talk import RULES, Talk
 from tests.unit.extraction.test_job import memory, run, texts
 

@@ -8,7 +8,7 @@ fit. Beside it stands how far two readers of the same sessions agree, which no c
 from collections.abc import Sequence
 from functools import cache
 
-from slowwave.extraction.features import pieces_of
+from slowwave.extraction.classifier import pieces_of
 from slowwave.settings import Settings
 from tests.quality import train, unseen
 from tests.quality.beside import CORPUS, missing

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import orjson
 
-from slowwave.extraction.redact import redactor_for
 from slowwave.formats.model import Text, ToolCall, ToolResult
 from tests.quality.beside import CORPUS, corpus_sessions, missing
 from tests.quality.blocks import blocks
 from tests.quality.intervals import counted
 from tests.quality.reading import transcript_of
+from tests.quality.redactor import redactor_for
 from tests.quality.secret_baseline import four_rules
 from tests.quality.secret_fresh import (
     CARRIERS,

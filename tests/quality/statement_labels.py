@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from slowwave.extraction.features import Surroundings, dialog
-from slowwave.extraction.texts import choice, standing
+from slowwave.extraction.classifier import Surroundings, dialog
+from slowwave.extraction.offline import choice, standing
 from slowwave.formats.model import Text
 from slowwave.memory.model import Category
 from slowwave.reading.items import Chosen, Part, Said

@@ -7,14 +7,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from slowwave.extraction.offline import notes
-from slowwave.extraction.redact import redactor_for
-from slowwave.extraction.taking import taken
+from slowwave.extraction.selection import taken
 from slowwave.formats.registry import by_name
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.model import Candidate, SessionRef
 from slowwave.reading.session import read
 from tests.quality.blocks import blocks
 from tests.quality.intervals import counted
+from tests.quality.redactor import redactor_for
 from tests.quality.table import Must, Table
 from tests.quality.unsynced import unsynced
 from tests.unit.consolidation.dreams import House

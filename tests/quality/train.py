@@ -16,8 +16,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.extraction.classifier import Head, Voice, Weights
-from slowwave.extraction.features import WORDING, pieces_of
+from slowwave.extraction.classifier import WORDING, Head, Voice, Weights, pieces_of
 from slowwave.extraction.voice import is_pasted, typed_like, written_like
 from slowwave.memory.model import CATEGORIES
 from tests.quality.statement_labels import Judged, every

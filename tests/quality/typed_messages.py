@@ -15,10 +15,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from slowwave.extraction.features import Surroundings
+from slowwave.extraction.classifier import Surroundings
 from slowwave.extraction.voice import spoken
 from slowwave.reading.items import Reading, Said
-from slowwave.reading.pasted import parts_of
+from slowwave.reading.pastes import parts_of
 from slowwave.reading.statements import Statement, statements
 from tests.quality.attack_frames import frames
 

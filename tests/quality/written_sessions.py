@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from slowwave.extraction.features import Surroundings, dialog
-from slowwave.extraction.texts import standing
+from slowwave.extraction.classifier import Surroundings, dialog
+from slowwave.extraction.offline import standing
 from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Option, Part, Ran, Reading, Said
-from slowwave.reading.pasted import parts_of
+from slowwave.reading.pastes import parts_of
 from slowwave.reading.statements import statements
 from slowwave.shell.commands import run_of
 from tests.quality.statement_labels import Judged, Mark, words_of

@@ -53,7 +53,7 @@ def test_a_name_with_brackets_does_not_shift_the_start():
 
 def test_psutil_is_loaded_when_it_is_asked_only():
     code = (
-        "import sys, slowwave.stores.live, slowwave.consolidation.lock, slowwave.memory.transaction;"
+        "import sys, slowwave.stores.activity, slowwave.consolidation.lock, slowwave.memory.transaction;"
         "sys.exit('psutil' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

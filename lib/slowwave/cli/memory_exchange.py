@@ -16,7 +16,7 @@ from slowwave.clock import SystemClock
 from slowwave.consolidation.facts import doubts_of
 from slowwave.consolidation.team import accept_for_team, share, team_of
 from slowwave.errors import DONE, NotFoundError, RefusedError, UnreadableError, UsageError
-from slowwave.extraction.quarantine import MAX_TEXT, read_quarantine
+from slowwave.extraction.candidates import MAX_TEXT, read_quarantine
 from slowwave.files import atomic_write
 from slowwave.letters import one_line
 from slowwave.memory.book import Book, Memory, read_book, standing_of

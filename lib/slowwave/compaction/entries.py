@@ -13,7 +13,7 @@ from slowwave.formats.model import Message, Span, Text
 from slowwave.hostile import is_hostile
 from slowwave.letters import one_line, visible
 from slowwave.reading.items import Chosen, Edited, Ran, Reading, Said
-from slowwave.reading.pasted import own_words
+from slowwave.reading.pastes import own_words
 from slowwave.reading.statements import contents_of, statements
 from slowwave.shell.commands import CHECKS, Outcome
 

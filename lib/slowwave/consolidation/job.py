@@ -40,7 +40,7 @@ from slowwave.memory.transaction import recover, replace_file
 from slowwave.models.base import LanguageModel, Usage
 from slowwave.report import PARKED_FOR_REVIEW, Gate, Item, Report
 from slowwave.settings import Settings
-from slowwave.stores.live import active_reason
+from slowwave.stores.activity import active_reason
 from slowwave.stores.model import Project, StoredSession
 
 TRIES = 3

@@ -4,16 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from slowwave.clock import Clock
+from slowwave.extraction.candidates import Quarantined, append_quarantine
 from slowwave.extraction.failures import FILE as FAILURES
 from slowwave.extraction.failures import Failure, append_failures, read_failures
-from slowwave.extraction.gates import Progress
-from slowwave.extraction.quarantine import Quarantined, append_quarantine
+from slowwave.extraction.gates import Progress, Refused, append_refused, read_refused, stamp_of
 from slowwave.extraction.ranges import PartState, Recorded
-from slowwave.extraction.remembered import Refused, append_refused, read_refused, stamp_of
-from slowwave.extraction.repeats import NAME as REPEATED
-from slowwave.extraction.repeats import repeated, tells_several
+from slowwave.extraction.selection import EXTRACTOR, repeated, tells_several
+from slowwave.extraction.selection import NAME as REPEATED
 from slowwave.extraction.session import Read, new_ranges
-from slowwave.extraction.taking import EXTRACTOR
 from slowwave.memory.candidates import append_batches, read_candidates
 from slowwave.memory.extracted import write_extraction
 from slowwave.memory.guard import guarded

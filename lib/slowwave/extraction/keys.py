@@ -45,7 +45,6 @@ _RULE = re.compile(
     re.IGNORECASE,
 )
 
-
 _PUT = re.compile(
     r"\b(?:put|store|keep|send|write|save|publish|move|host|deploy|run) (?:the |our "
     r"|all )?(?P<what>[\w'-]+(?: [\w'-]+){0,3}?) (?:on|in|into|onto|to|with) "

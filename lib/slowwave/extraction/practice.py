@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from rapidfuzz.fuzz import token_set_ratio
 
-from slowwave.extraction.notes import Note
+from slowwave.extraction.candidates import Note
 from slowwave.reading.items import Edited, Ran, Reading, Said
 from slowwave.shell.commands import Proven, Purpose
 from slowwave.shell.purposes import variant_of

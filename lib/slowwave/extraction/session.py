@@ -1,4 +1,7 @@
-"""One session read for extraction: what is new, whether the gates let it pass, and the candidates in it."""
+"""One session read for extraction: what is new, whether the gates let it pass, and the candidates in it.
+
+None of it may be learnt that lay in a session which was erased, be this a fork or a copy.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,22 +9,35 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Protocol
 
+from slowwave.extraction.candidates import Quarantined, quarantine_of
 from slowwave.extraction.gates import Progress, progress_of, session_gates
 from slowwave.extraction.offline import notes
-from slowwave.extraction.quarantine import Quarantined, quarantine_of
-from slowwave.extraction.ranges import PartState, part_state, ranges_of, runs_of
-from slowwave.extraction.streams import stamp
-from slowwave.extraction.taking import EXTRACTOR, Taken, taken
-from slowwave.extraction.unerased import unerased
+from slowwave.extraction.ranges import PartState, part_state, ranges_of, runs_of, stamp
+from slowwave.extraction.selection import EXTRACTOR, Taken, taken
 from slowwave.formats.model import Message, Span, Transcript
 from slowwave.formats.registry import by_name
 from slowwave.memory.model import ExtractedRange, SessionRef, name_to_json
 from slowwave.reading.items import Meaning
 from slowwave.reading.session import read
 from slowwave.report import Gate
+from slowwave.secrets.blocklist import Blocked, moment_name, record_name
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
+
+
+def unerased(messages: Sequence[Message], blocked: Blocked | None) -> Sequence[Message]:
+    """Return the messages without those whose records were erased with another session."""
+    if blocked is None or not blocked.has_records:
+        return messages
+    return [message for message in messages if not _is_erased(message, blocked)]
+
+
+def _is_erased(message: Message, blocked: Blocked) -> bool:
+    if message.sources and all(blocked.has_record(record_name(span.raw)) for span in message.sources):
+        return True
+    # a fork of opencode has new ids
+    return blocked.has_record(moment_name(message.role, message.timestamp, message.text))
 
 
 class Around(Protocol):

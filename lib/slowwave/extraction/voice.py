@@ -1,6 +1,6 @@
 """Whose words a typed sentence is: the person's own wish, or what they quote, report, suppose or ask about.
 
-Pasted parts are known by their form and state nothing (:mod:`slowwave.reading.pasted`). In prose it shows in what
+Pasted parts are known by their form and state nothing (:mod:`slowwave.reading.pastes`). In prose it shows in what
 stands around a sentence: what leads to it, what is asked behind it, marks of quotation, who is named. A small
 classifier judges that; where it is not sure, only a person can say, and the note waits.
 
@@ -13,8 +13,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from slowwave.extraction.classifier import Weights
-from slowwave.extraction.features import bucket, pieces_of, wording, words_of
+from slowwave.extraction.classifier import Weights, bucket, pieces_of, wording, words_of
 from slowwave.reading.statements import Statement, sentences
 
 DOUBT = "perhaps copied from somebody else"

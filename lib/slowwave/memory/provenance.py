@@ -38,9 +38,9 @@ from slowwave.memory.foreign import (
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import iso, name_to_json
 from slowwave.reading.dialogs import answers_in
-from slowwave.reading.echo import LEAST_WORDS, echoes
 from slowwave.reading.harness import command_in, refusal_in, written_texts
 from slowwave.reading.items import Heard
+from slowwave.reading.pastes import LEAST_WORDS, echoes
 from slowwave.report import Item, Report
 from slowwave.stores.model import Project, StoredSession
 
@@ -294,7 +294,7 @@ def tell(look: Look, project: str, report: Report, redact: Callable[[str], str])
 # session with characters that hide or look like others within words, pass without being asked.
 
 _WORD = re.compile(r"[^\W_]+")
-# as many words, and as many of them, as :mod:`slowwave.reading.echo` looks at
+# as many words, and as many of them, as :mod:`slowwave.reading.pastes` looks at
 _ANCHORS = 3
 _TOGETHER = 2
 _CHUNK = 4 << 20

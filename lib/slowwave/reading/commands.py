@@ -14,7 +14,7 @@ that it is only a request.
 import re
 from typing import NamedTuple
 
-from slowwave.reading.marks import claude_record
+from slowwave.reading.dialogs import claude_record
 from slowwave.shell.commands import Run
 from slowwave.shell.grammar import script_of
 from slowwave.shell.tree import Command

@@ -8,8 +8,7 @@ from typing import cast
 import msgspec
 
 from slowwave.formats.model import ToolResult
-from slowwave.reading.dialogs import is_dialog
-from slowwave.reading.marks import claude_record, decoded, opencode_part
+from slowwave.reading.dialogs import claude_record, decoded, is_dialog, opencode_part
 
 _SHELLS = frozenset(
     {

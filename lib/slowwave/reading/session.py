@@ -28,7 +28,7 @@ from slowwave.reading.items import (
     Reading,
     Said,
 )
-from slowwave.reading.pasted import parts_of
+from slowwave.reading.pastes import parts_of
 from slowwave.shell.commands import cause_of, run_of
 
 Redact = Callable[[str], str]

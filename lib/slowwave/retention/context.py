@@ -13,7 +13,7 @@ from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.errors import SlowwaveError, UnreadableError, told
-from slowwave.extraction.pending import Pending
+from slowwave.extraction.job import Pending
 from slowwave.memory.book import read_book
 from slowwave.memory.model import name_from_json
 from slowwave.places import home_folder
@@ -24,12 +24,12 @@ from slowwave.retention.sessions import Fleet, Member, owner_of, paths_of
 from slowwave.secrets.logs import logger_of
 from slowwave.settings import RetentionSettings, Settings
 from slowwave.settings.rules import Subject
+from slowwave.stores.activity import live_reason
 from slowwave.stores.archive.pack import SUFFIX, Pack, PackedFile, PackedSession, digest
 from slowwave.stores.archive.shelf import RowsByPath, Shelf, Shelved
 from slowwave.stores.archive.writer import Wanted, write_pack
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import list_sessions
-from slowwave.stores.live import live_reason
 from slowwave.stores.removal import Belongings, Removal, reason_to_stay
 from slowwave.stores.trash import TrashItem, trash_folder
 from slowwave.stores.writing.registry import READ_ONLY

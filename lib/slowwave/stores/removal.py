@@ -24,8 +24,8 @@ from slowwave.formats.openclaw.keys import parse_key
 from slowwave.formats.pi.dialect import parent_of as pi_parent
 from slowwave.formats.salvage import whole
 from slowwave.places import home_folder
+from slowwave.stores.activity import claimed_by
 from slowwave.stores.client_notes import Note, entry_note, thread_notes
-from slowwave.stores.live import claimed_by
 from slowwave.stores.locks import held_lock, writer_lock
 from slowwave.stores.model import StoredSession, StoreProblem
 from slowwave.stores.openclaw.sessions import artifact_of, transcript_path

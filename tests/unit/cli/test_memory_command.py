@@ -14,7 +14,7 @@ from slowwave.consolidation.inbox import accept_fact, drop_memories, inbox
 from slowwave.errors import MovedError
 from slowwave.jobs import review
 from slowwave.memory.book import read_book
-from slowwave.memory.delivery.deliver import REFUSED
+from slowwave.memory.delivery.register import REFUSED
 from slowwave.memory.folder import visible_files
 from slowwave.memory.model import Evidence
 from slowwave.report import Item

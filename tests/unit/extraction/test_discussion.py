@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.extraction.candidates import Note
 from slowwave.extraction.discussion import settled
-from slowwave.extraction.notes import Note
 from slowwave.extraction.offline import notes
 from slowwave.settings import ConsolidationSettings
 from tests.unit.extraction.talk import Talk

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from slowwave.extraction.features import Surroundings, pieces_of, words_of
+from slowwave.extraction.classifier import Surroundings, pieces_of, words_of
 from slowwave.reading.items import Speaker
 from slowwave.reading.statements import statements
 from tests.unit.extraction.talk import RULES, Talk

@@ -9,7 +9,7 @@ from slowwave.consolidation.job import consolidate_project
 from slowwave.extraction import job
 from slowwave.extraction.failures import read_failures
 from slowwave.extraction.job import extract_sessions
-from slowwave.extraction.repeats import CONFIDENCE
+from slowwave.extraction.selection import CONFIDENCE
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.evidence import totals, verify

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from slowwave.extraction import offline
-from slowwave.extraction.notes import Note
+from slowwave.extraction.candidates import Note
 from slowwave.extraction.offline import notes
 from slowwave.memory.model import RETRACTS
 from slowwave.settings import ConsolidationSettings, ExtractionSettings

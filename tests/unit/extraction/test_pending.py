@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from slowwave.extraction.failures import Failure, append_failures
-from slowwave.extraction.pending import Pending
-from slowwave.extraction.taking import EXTRACTOR
+from slowwave.extraction.job import Pending
+from slowwave.extraction.selection import EXTRACTOR
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.settings import ExtractionSettings, Settings

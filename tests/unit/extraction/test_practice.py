@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.extraction.notes import Note
+from slowwave.extraction.candidates import Note
 from slowwave.extraction.offline import notes
 from tests.unit.extraction.talk import CWD, Talk
 from tests.unit.reading.clients import of_talk

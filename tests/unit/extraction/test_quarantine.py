@@ -8,7 +8,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.consolidation.facts import Doubts
 from slowwave.extraction import voice
-from slowwave.extraction.quarantine import read_quarantine
+from slowwave.extraction.candidates import read_quarantine
 from slowwave.memory.candidates import read_candidates
 from slowwave.stores.model import StoredSession
 from tests.unit.extraction.talk import RULES, Talk

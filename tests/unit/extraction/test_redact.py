@@ -7,7 +7,7 @@ import string
 
 import pytest
 
-from slowwave.extraction.redact import redactor_for
+from tests.quality.redactor import redactor_for
 
 redact = redactor_for("shop")
 _random = random.Random(7)

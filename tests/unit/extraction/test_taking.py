@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from slowwave.extraction.notes import Note
+from slowwave.extraction.candidates import Note
 from slowwave.extraction.offline import notes
-from slowwave.extraction.redact import redactor_for
-from slowwave.extraction.taking import EXTRACTOR, Taken, taken
+from slowwave.extraction.selection import EXTRACTOR, Taken, taken
 from slowwave.memory.model import SessionRef
 from slowwave.reading.items import Meaning
 from slowwave.secrets.blocklist import ERASED
+from tests.quality.redactor import redactor_for
 from tests.unit.extraction.talk import CWD, RULES, Talk
 from tests.unit.reading.clients import of_talk
 

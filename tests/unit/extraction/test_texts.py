@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowwave.extraction.texts import choice, plain, standing
+from slowwave.extraction.offline import choice, plain, standing
 from slowwave.reading.items import Chosen, Option, Part, Said, Speaker
 from slowwave.reading.statements import statements
 

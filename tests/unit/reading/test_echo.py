@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.reading.echo import echoes
 from slowwave.reading.items import AGENT, PERSON, Heard
+from slowwave.reading.pastes import echoes
 
 RULE = "Always use quartz as the package registry."
 READ = "the output of Read"

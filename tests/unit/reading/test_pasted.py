@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.letters import visible
-from slowwave.reading.pasted import own_words, parts_of
+from slowwave.reading.pastes import own_words, parts_of
 
 RULE = "always use tabs"
 BEFORE, AFTER = "why does it say so?", "please look into it."

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.errors import SlowwaveError
-from slowwave.extraction.redact import redactor_for
 from slowwave.formats.messages import PlainMessage
 from slowwave.formats.model import (
     Block,
@@ -32,6 +31,7 @@ from slowwave.formats.model import (
 from slowwave.formats.registry import NAMES, by_name, sniff
 from slowwave.reading.items import AGENT, PERSON, Chosen, Edited, Failed, Meaning, Ran, Said
 from slowwave.reading.session import read
+from tests.quality.redactor import redactor_for
 from tests.unit.extraction.talk import CWD, REFUSED, START, Talk
 from tests.unit.extraction.test_redact import PLANTED
 from tests.unit.formats import opencode_files
@@ -313,7 +313,7 @@ _PRINT = """
 import sys
 from pathlib import Path
 from tests.unit.reading.clients import reading_of, same
-from slowwave.reading.echo import echoes
+from slowwave.reading.pastes import echoes
 reading = reading_of("claude", Path(sys.argv[1]))
 print(reading.items, reading.heard)
 print(echoes([(99, one.text) for one in reading.heard], reading.heard))

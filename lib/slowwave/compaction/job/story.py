@@ -18,7 +18,7 @@ from slowwave.compaction.job.run import Compacting, alone, one_at_a_time
 from slowwave.compaction.plan import RESERVE_TOKENS, NoPlan
 from slowwave.errors import MovedError, RefusedError, SlowwaveError, UsageError
 from slowwave.report import Gate, Item, Report
-from slowwave.stores.live import live_reason
+from slowwave.stores.activity import live_reason
 from slowwave.stores.model import Project, StoredSession
 from slowwave.stores.writing.base import Compaction
 

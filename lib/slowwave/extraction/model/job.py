@@ -13,18 +13,15 @@ from dataclasses import dataclass, field
 from slowwave.errors import UnreadableError
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.failures import MOST_ATTEMPTS, Failure, read_failures
-from slowwave.extraction.model import judgement
-from slowwave.extraction.model.asking import Asker, Piece, Subject, ask_of
-from slowwave.extraction.model.known import Known, instructions_of, known_of
+from slowwave.extraction.model import questions
 from slowwave.extraction.model.ledger import Bounds, Unread, bounds_of, is_read, unread_of
-from slowwave.extraction.model.material import Passage, passages_of
-from slowwave.extraction.model.prompts import EXTRACTOR
+from slowwave.extraction.model.material import Passage, Window, passages_of, windows_of
+from slowwave.extraction.model.prompts import EXTRACTOR, Known, instructions_of, known_of
+from slowwave.extraction.model.questions import Asker, Piece, Subject, ask_of
 from slowwave.extraction.model.summary import Summary
 from slowwave.extraction.model.verification import Accepted, Checks, Verified, accepted, dropped
-from slowwave.extraction.model.windows import Window, windows_of
-from slowwave.extraction.session import Counted
-from slowwave.extraction.taking import EXTRACTOR as OFFLINE
-from slowwave.extraction.unerased import unerased
+from slowwave.extraction.selection import EXTRACTOR as OFFLINE
+from slowwave.extraction.session import Counted, unerased
 from slowwave.formats.registry import by_name
 from slowwave.memory.book import read_book
 from slowwave.memory.model import DROPS, Candidate, SessionRef, iso, name_to_json, printable
@@ -148,7 +145,7 @@ class ModelRun:
     def _foresee(self, question: Question) -> None:
         most, known = self._settings.model.max_output_tokens, question.known.blocks
         asks = [ask_of(self._batch.project.key, known, window, most) for window in question.windows]
-        self.summary.foresee(asks, judgement.question((), question.passages, most))
+        self.summary.foresee(asks, questions.question((), question.passages, most))
 
     def _ask(self, sessions: Sequence[StoredSession], model: LanguageModel) -> None:
         limits = self._settings.model
@@ -193,11 +190,11 @@ class ModelRun:
 
     def _judge(self, notes: Sequence[Verified], question: Question, model: LanguageModel, outcome: Outcome) -> None:
         """Ask the one question of judgement; what nobody judged waits in the inbox."""
-        ask = judgement.question(notes, question.passages, self._settings.model.max_output_tokens)
+        ask = questions.question(notes, question.passages, self._settings.model.max_output_tokens)
         try:
             answer = model.answer(ask)
             outcome.usage = answer.usage
-            outcome.candidates, unjudged = judgement.judged(notes, answer, self._batch.redact)
+            outcome.candidates, unjudged = questions.judged(notes, answer, self._batch.redact)
         except AnswerPendingError as error:
             outcome.pending, unjudged = str(error), 0
         except ModelError:

@@ -8,10 +8,9 @@ gap, which the next night asks for again, and nothing else.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from slowwave.extraction.model.windows import Window
-from slowwave.extraction.ranges import PartState, digest_of, part_state, ranges_of
-from slowwave.extraction.streams import stamp, stream_digest, stream_state
-from slowwave.extraction.taking import EXTRACTOR as OFFLINE
+from slowwave.extraction.model.material import Window
+from slowwave.extraction.ranges import PartState, digest_of, part_state, ranges_of, stamp, stream_digest, stream_state
+from slowwave.extraction.selection import EXTRACTOR as OFFLINE
 from slowwave.formats.model import Span, Transcript
 from slowwave.memory.model import ExtractedRange, SessionRef, name_to_json
 from slowwave.stores.model import StoredSession

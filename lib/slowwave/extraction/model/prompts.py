@@ -1,10 +1,19 @@
-"""Every word that a model is told when it extracts, and the form of its answers; versioned with the extractor.
+"""Every word that a model is told when it extracts, the form of its answers, and what it is told beside a session.
 
 A change here that changes what is found is a new version of :data:`EXTRACTOR`, after which sessions are read again.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from slowwave.letters import visible
+from slowwave.memory.book import Book, Memory
+from slowwave.memory.model import Candidate
+from slowwave.models.meter import estimated_tokens
+from slowwave.secrets.redactor import Redactor
 
 EXTRACTOR = "model/3"
 
@@ -104,3 +113,96 @@ def material(project: str, known: Sequence[str], earlier: Sequence[str], new: Se
         blocks.append("Earlier passages, only to be understood:\n" + "\n".join(earlier))
     blocks.append("The session:\n" + "\n".join(new))
     return "\n\n".join(blocks) + "\n"
+
+
+# What a model is told beside the session: present memories, the project's own instructions, the offline notes.
+
+# where clients look for a project's instructions
+_INSTRUCTIONS = ("CLAUDE.md", "AGENTS.md", ".claude/CLAUDE.md")
+_INSTRUCTION_CHARS = 6_000
+_MEMORY_TOKENS = 6_000
+_NAME_CHARS = 6
+# of a file so much is looked at: a secret that is cut in two is none that anybody finds
+_READ_CHARS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known.
+
+    Each has a name that it keeps, so that an answer that comes another night means the same.
+
+    Attributes:
+        memories: present memories by the name that the model sees.
+        notes: what the offline path took from the session, likewise; also what a dream has dealt with since.
+        unlikely: of the notes those that are not shown: hardly more than words of the session, which the model reads
+            itself.
+        blocks: what is shown.
+    """
+
+    memories: dict[str, Memory]
+    notes: dict[str, Candidate]
+    unlikely: tuple[Candidate, ...]
+    blocks: tuple[str, ...]
+
+
+def known_of(book: Book, notes: Sequence[Candidate], instructions: str, likely: float) -> Known:
+    """Return what is known about a project and one session of it.
+
+    Args:
+        book: what the ledger adds up to.
+        notes: what the offline path took from the session.
+        instructions: the project's own, see :func:`instructions_of`.
+        likely: the confidence from which on a note is shown.
+    """
+    memories: dict[str, Memory] = {}
+    name_of = _names(book.memories)
+    room = _MEMORY_TOKENS
+    for memory in sorted(book.active, key=lambda m: (m.last_seen, m.id), reverse=True):
+        room -= estimated_tokens(memory.text) + 4
+        if room < 0:
+            break
+        memories[f"M{name_of[memory.id]}"] = memory
+    name_of = _names(note.id for note in notes)
+    named = {f"C{name_of[note.id]}": note for note in notes}
+    waiting = {name: note for name, note in named.items() if note.id not in book.done}
+    shown = {name: note for name, note in waiting.items() if note.confidence >= likely}
+    blocks: list[str] = []
+    for title, entries in (("Remembered already:", memories), ("Notes that rules took from this session:", shown)):
+        lines = [f"{name} ({one.category}): {one.text}" for name, one in entries.items()]
+        if lines:
+            blocks.append("\n".join((title, *lines)))
+    if instructions:
+        blocks.append(f"The project's own instructions (need not be remembered):\n{instructions}")
+    unlikely = tuple(note for note in waiting.values() if note.confidence < likely)
+    return Known(memories, named, unlikely, tuple(blocks))
+
+
+def _names(ids: Iterable[str]) -> dict[str, str]:
+    """Return a short name for each id; those that begin alike keep the whole: none is taken for another."""
+    every = list(ids)
+    number = Counter(one[:_NAME_CHARS] for one in every)
+    return {one: one if number[one[:_NAME_CHARS]] > 1 else one[:_NAME_CHARS] for one in every}
+
+
+def instructions_of(root: str, redact: Redactor) -> str:
+    """Return the instruction files of a project as far as there is room, each under its name; "" where it has none.
+
+    A link that leads out of the project is not followed: whoever writes a repository has no say in what else is read.
+
+    Args:
+        root: the project's folder, as its sessions name it; it may be gone.
+        redact: takes secrets out.
+    """
+    found: dict[Path, str] = {}
+    for name in _INSTRUCTIONS if root else ():
+        try:
+            path = (Path(root) / name).resolve()
+            if path in found or not path.is_relative_to(Path(root).resolve()) or not path.is_file():
+                continue
+            with path.open(encoding="utf-8", errors="replace") as file:
+                text = redact(visible(file.read(_READ_CHARS)))
+        except (OSError, ValueError):
+            continue
+        found[path] = f"{name}:\n{text[:_INSTRUCTION_CHARS].strip()}"
+    return "\n\n".join(found.values())[: 2 * _INSTRUCTION_CHARS]

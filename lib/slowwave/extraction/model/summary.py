@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from slowwave.extraction.model.asking import Piece
+from slowwave.extraction.model.questions import Piece
 from slowwave.models.base import Ask, Usage
 from slowwave.models.batch import DISCOUNT
 from slowwave.models.meter import Meter, estimated_tokens, prices_of

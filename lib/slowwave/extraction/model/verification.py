@@ -12,11 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.extraction.candidates import candidate_of
+from slowwave.extraction.candidates import Note, candidate_of
 from slowwave.extraction.model.material import Passage
 from slowwave.extraction.model.operations import Proposed, operations_of
 from slowwave.extraction.model.quotations import NOT_SURE, Cited, cited_of, flat, unspoken, untrusted
-from slowwave.extraction.notes import Note
 from slowwave.hostile import is_hostile
 from slowwave.memory.book import Memory
 from slowwave.memory.model import DROPS, RETRACTS, Candidate, CandidateOrigin, Replaces, SessionRef, candidate_id

@@ -19,10 +19,10 @@ from typing import Literal, TypeVar
 import msgspec
 
 from slowwave.errors import CorruptStateError, LockHeldError, NotFoundError
+from slowwave.extraction.candidates import Quarantined
 from slowwave.extraction.failures import Failure
-from slowwave.extraction.quarantine import Quarantined
-from slowwave.extraction.remembered import Refused
-from slowwave.extraction.taking import EXTRACTOR
+from slowwave.extraction.gates import Refused
+from slowwave.extraction.selection import EXTRACTOR
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.jobs.portions import packed, unpacked
 from slowwave.memory.model import Candidate, ExtractedRange
@@ -466,8 +466,8 @@ def _path(environ: Mapping[str, str]) -> Path:
 
 # Which miners every version of the extractor changed: what an upgrade reads again, and what it may add.
 
-# The sources of notes (:class:`slowwave.extraction.notes.Note`) that a version changed. None stands for all of them:
-# what they share (the reading, the weights, dates, keys) changed, too. An empty set renames only: nothing is read.
+# The sources of notes (:class:`slowwave.extraction.candidates.Note`) that a version changed. None stands for all of
+# them: what they share (the reading, the weights, dates, keys) changed too. An empty set renames only: nothing is read.
 CHANGED: dict[str, frozenset[str] | None] = {
     "offline/1": None,
     "offline/2": None,

@@ -15,15 +15,13 @@ import msgspec
 
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
 from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
-from slowwave.extraction.gates import session_gates
+from slowwave.extraction.gates import read_refused, session_gates, stamp_of
 from slowwave.extraction.job import UNTYPED
 from slowwave.extraction.model.ledger import is_read
 from slowwave.extraction.model.prompts import EXTRACTOR as MODEL
-from slowwave.extraction.ranges import PartState, Recorded, ranges_of
-from slowwave.extraction.remembered import read_refused, stamp_of
+from slowwave.extraction.ranges import PartState, Recorded, is_known, ranges_of
+from slowwave.extraction.selection import EXTRACTOR
 from slowwave.extraction.session import rest_of, states_of
-from slowwave.extraction.streams import is_known
-from slowwave.extraction.taking import EXTRACTOR
 from slowwave.files import atomic_write, file_bytes
 from slowwave.formats.times import parse_time
 from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, changed_since, latest

@@ -26,7 +26,7 @@ from slowwave.retention.erase.transcripts import FOLDER
 from slowwave.retention.holds import Facts, facts_of, files_below, held_by, read_holds
 from slowwave.retention.sessions import Fleet, Member, key_of
 from slowwave.settings import Settings
-from slowwave.stores.live import live_reason
+from slowwave.stores.activity import live_reason
 from slowwave.stores.model import Project, StoredSession
 from slowwave.stores.removal import belongings_of
 from slowwave.stores.trash import TrashItem

@@ -22,7 +22,7 @@ from slowwave.formats.append import PART_BYTES, Announce
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import REFUSALS, SessionFiles, Text, Thinking, ToolCall
 from slowwave.formats.tail import find_last, line_around, lines_backward
-from slowwave.stores.live import claimed_by
+from slowwave.stores.activity import claimed_by
 from slowwave.stores.model import StoredSession
 from slowwave.stores.roots import base_path
 from slowwave.stores.walk import SIDE_FOLDER

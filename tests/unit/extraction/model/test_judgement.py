@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.extraction.model.judgement import judged, question
+from slowwave.extraction.model.questions import judged, question
 from slowwave.extraction.model.verification import FAILED, PROVEN, TASK, UNJUDGED, Verified
 from slowwave.models.base import Answer, MalformedAnswerError, Usage
 from slowwave.secrets.redactor import NAMELESS

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from slowwave.extraction.model.known import instructions_of, known_of
+from slowwave.extraction.model.prompts import instructions_of, known_of
 from slowwave.extraction.model.verification import Accepted
 from slowwave.memory.book import Book
 from slowwave.models.meter import estimated_tokens

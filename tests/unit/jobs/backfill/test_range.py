@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import NotFoundError, UsageError
-from slowwave.extraction.taking import EXTRACTOR
+from slowwave.extraction.selection import EXTRACTOR
 from slowwave.jobs.backfill import folder as folder_module
 from slowwave.jobs.backfill.folder import changed_since
 from slowwave.memory.candidates import candidates_path, read_candidates

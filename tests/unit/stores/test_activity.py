@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from slowwave.formats.model import SessionFiles
-from slowwave.stores.live import active_reason, is_same_process, live_reason
+from slowwave.stores.activity import active_reason, is_same_process, live_reason
 from slowwave.stores.model import StoredSession
 from tests.unit.stores.store_builder import claude, write
 
