@@ -271,10 +271,9 @@ def _fitted(
         inside = [m for m in there.values() if m.stands and m.file == INDEX]
         own = [entry.sha256 for entry in before.index]
         people = _of_others(data, own, inside)
-        left = sum((INDEX, line_hash(one.line)) in after.left for one in statements(people))
         block = index_block(
             [m for m in there.values() if not m.stands],
-            Room(people, settings.index_lines, settings.index_bytes, headed=_is_open(data, own), left=left),
+            Room(people, settings.index_lines, settings.index_bytes, headed=_is_open(data, own)),
             unindexed=after.unindexed | {m.id for m in there.values() if _is_away(m, standing)},
             standing=standing,
             inside=inside,

@@ -112,7 +112,7 @@ class Book:
         unindexed: what a person took out of the index.
         uses: by memory file, the sessions in which an agent read it.
         phrases: by memory, the line that says it together with others.
-        left: lines of agents, by file and hash, that concern a dream that a person took back: they stay as they are.
+        left: lines, by file and hash, that a person took back from a dream: they stay as they are.
         watched: what sessions made of what was delivered to them; no part of the ledger.
     """
 
@@ -237,33 +237,17 @@ def replay(events: Iterable[Event]) -> Book:
             if event.dream in reviewed:
                 book.asked.update(event.candidates)
             book.undone.update(dict.fromkeys(event.candidates, event.dream))
+            if event.event == "adopt":
+                book.left.add((event.file, event.sha256))
             pointers = {entry.ref for entry in event.entries if entry.ref.startswith((PAGE, POINTER))}
             # our own topic files need their pointers all the same
             book.unindexed |= {PAGE + ref.removeprefix(PAGE).removeprefix(POINTER) for ref in pointers}
         else:
             book.apply(event)
-    book.left = _left([event for event in every if event.dream in gone])
     # what was dealt with by a dream that stands is not "undone" any more
     for candidate in book.done:
         book.undone.pop(candidate, None)
     return book
-
-
-def _left(undone: Iterable[Event]) -> set[tuple[str, str]]:
-    """Return the lines of agents that undone dreams changed, or for which they changed others.
-
-    Which lines leave a full index depends on all that stand there: where one was put back, all of them stay.
-    """
-    adopted: dict[str, tuple[str, str]] = {}
-    left: set[tuple[str, str]] = set()
-    for event in undone:
-        if event.event == "adopt":
-            adopted[event.memory] = (event.file, event.sha256)
-        elif event.event == "move" and event.memory in adopted:
-            left.update(place for place in adopted.values() if place[0] == adopted[event.memory][0])
-        elif event.event != "index":
-            left.update(adopted[name] for name in (event.memory, event.successor, *event.memories) if name in adopted)
-    return left
 
 
 def read_book(memory: Path) -> Book:

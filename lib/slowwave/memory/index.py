@@ -69,31 +69,17 @@ class Room:
         lines: most lines of the whole file.
         bytes: most bytes of the whole file.
         headed: whether headings may stand there: what follows behind our lines would seem to belong to the last one.
-        left: how many of those lines are agents', and stay as they are since a dream that changed them was taken back.
     """
 
     people: bytes
     lines: int
     bytes: int
     headed: bool = True
-    left: int = 0
 
     @property
     def is_over(self) -> bool:
         """Whether what people wrote is too much already."""
         return line_count(self.people) > self.lines or len(self.people) > self.bytes
-
-    @property
-    def is_full(self) -> str:
-        """What a person is told where nothing else fits."""
-        whose = "what people wrote and what stands in one piece fills it already"
-        if self.left:
-            whose = (
-                "what people wrote, what stands in one piece and lines of agents that stay since a dream over them "
-                f"was taken back ({self.left}) fill it already"
-            )
-        size = f"{line_count(self.people)} lines, {len(self.people)} bytes of {self.lines} and {self.bytes}"
-        return f"MEMORY.md: {whose} ({size}): nothing else fits; shorten it by hand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +139,10 @@ def index_block(
     crowded = tuple(ref for row in left if row.is_theirs for ref in row.refs)
     warning = ""
     if room.is_over or (left and not any(not row.is_theirs for row in taken) and not inside):
-        warning = room.is_full
+        warning = (
+            f"MEMORY.md: what people wrote and what stands in one piece fills it already ({line_count(room.people)} "
+            f"lines, {len(room.people)} bytes of {room.lines} and {room.bytes}): nothing else fits; shorten it by hand"
+        )
     mine = [row for row in kept if not row.is_theirs]
     if apart:
         section |= {row.refs[0]: "pages" for row in mine if row.refs[0] not in section}

@@ -246,33 +246,8 @@ def test_every_line_is_in_the_report_once_and_all_is_undone_byte_for_byte(folder
     assert folder.everything() == before
     # a person said no: the same is not done again
     folder.clock.advance(days=2)
-    (warning,) = folder.dream().warnings
-    assert "lines of agents that stay since a dream over them was taken back (232) fill it already" in warning
+    assert folder.dream().dream_ids == []
     assert folder.everything() == before
-
-
-def test_an_undo_leaves_alone_what_it_concerned_and_no_more(folder: Folder):
-    old = "- The importer broke yesterday\n- We deploy from main\n* We deploy from main\n- It runs on Node\n"
-    folder.agent_writes("MEMORY.md", old)
-    report = folder.dream()
-    assert "yesterday (2026-11-16)" in folder.read("MEMORY.md")
-    undo(folder.memory, report.dream_ids[0], folder.clock.now())
-    assert folder.read("MEMORY.md") == old
-    new = f"{old}- The exporter broke yesterday\n- It runs on Node\n"
-    folder.agent_writes("MEMORY.md", new, at="2026-11-20T09:00:00.000Z")
-    folder.clock.advance(days=2)
-    folder.dream()
-    assert folder.read("MEMORY.md") == f"{old}- The exporter broke yesterday (2026-11-19)\n"
-    assert set(entries(folder)) == {"It runs on Node", "The exporter broke yesterday (2026-11-19)"}
-
-
-def test_the_list_of_memories_after_an_undo_promises_no_first_dream(folder: Folder, capsys: pytest.CaptureFixture[str]):
-    folder.agent_writes("MEMORY.md", "- The importer broke yesterday\n")
-    undo(folder.memory, folder.dream().dream_ids[0], folder.clock.now())
-    assert main(["memory", "list", "--memory", str(folder.memory)]) == 0
-    said = capsys.readouterr().out
-    assert "a dream was taken back" in said
-    assert "first dream" not in said
 
 
 # --- what agents do meanwhile
