@@ -139,7 +139,7 @@ SHAPES: dict[str, tuple[str, Callable[[Maker], str]]] = {
     "nvidia": ("{}", lambda m: "nvapi-" + m.some(64, URL)),
     "langsmith": ("{}", lambda m: "lsv2_pt_" + m.some(32, HEX) + "_" + m.some(10, HEX)),
     "npm": ("{}", lambda m: "npm_" + m.some(36)),
-    "npmrc": ("//registry.npmjs.org/:_authToken={}", lambda m: m.some(8, HEX) + "-" + m.some(28)),
+    "npmrc": ("//packages.tern.example/:_authToken={}", lambda m: m.some(8, HEX) + "-" + m.some(28)),
     "pypi": ("{}", lambda m: "pypi-AgEIcHlwaS5vcmc" + m.some(150, URL)),
     "rubygems": ("{}", lambda m: "rubygems_" + m.some(48, HEX)),
     "crates": ("{}", lambda m: "cio" + m.some(32)),
