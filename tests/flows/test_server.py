@@ -88,7 +88,7 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
     assert nightly["global_concurrency_limit"]["limit"] == 1
     # no worker yet, and nothing else to say about a server of ours
     (doubt,) = [line for line in deployed.stderr.splitlines() if line.startswith("slowwave: ")]
-    assert doubt.startswith("slowwave: no worker of pool slowwave is at work: prefect worker start")
+    assert doubt.startswith("slowwave: no worker of pool slowwave is at work: DO_NOT_TRACK=1 prefect worker start")
     the_scheduler_makes_the_runs_of_every_schedule_that_is_on(api)
     (died,) = call(api, "/automations/filter", {})
     assert (died["name"], died["enabled"], died["trigger"]["within"]) == ("slowwave: worker died", True, 180.0)
@@ -184,6 +184,12 @@ def the_run_that_has_its_manifest(api: str, runs: Path) -> dict[str, Any]:
     raise AssertionError("no run began")
 
 
+def off_of(api: str, job: str) -> str:
+    """Return what is said of the schedule of a job, "" where it is on."""
+    (schedule,) = call(api, f"/deployments/name/{job}/{job}")["schedules"]
+    return "" if schedule["active"] else ", off until somebody switches it on"
+
+
 def test_serving_schedules_the_night_and_leaves_it_scheduled_when_it_is_stopped(api: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "slowwave", "serve", "--timezone", "Asia/Tokyo"]
     env = {**os.environ, "PREFECT_API_URL": api, "PREFECT_HOME": str(tmp_path)}
@@ -200,11 +206,13 @@ def test_serving_schedules_the_night_and_leaves_it_scheduled_when_it_is_stopped(
         process.stdout.close()
     page = next(line for line in said if line.startswith("Report and review: "))
     assert "http" not in page  # its token has no place in a log
+    plans = ", which only shows its plan unless retention.enforce is set"
+    # what is off, somebody may have switched on before, and the other way round
     assert [line for line in said if line != page] == [
         f"Prefect: {api.removesuffix('/api')}\n",
-        "  nightly: 30 3 * * * (Asia/Tokyo)\n",
-        "  compact: 30 4 * * * (Asia/Tokyo)\n",
-        "  retain: 30 5 * * 0 (Asia/Tokyo), off until somebody switches it on\n",
+        f"  nightly: 30 3 * * * (Asia/Tokyo){off_of(api, 'nightly')}\n",
+        f"  compact: 30 4 * * * (Asia/Tokyo){off_of(api, 'compact')}\n",
+        f"  retain: 30 5 * * 0 (Asia/Tokyo){plans}{off_of(api, 'retain')}\n",
     ]
     nightly = call(api, "/deployments/name/nightly/nightly")
     (schedule,) = [s for s in nightly["schedules"] if s["schedule"]["timezone"] == "Asia/Tokyo"]
