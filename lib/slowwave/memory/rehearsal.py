@@ -2,20 +2,30 @@
 
 A dream plans from what extraction noted. In a dry run nothing may be noted in a memory folder, so its notes are copied
 into a folder of the run on first use, grow there, and go with the run. Whatever else is read stays where it is.
+
+What a killed dry run left goes when the next run of any job begins, an erasure too: it quotes what was said.
 """
 
 import hashlib
 import os
 import shutil
+import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from stat import S_ISDIR
 
+from slowwave.errors import LockHeldError, UnreadableError
 from slowwave.files import private_folder
+from slowwave.formats.append import locked_file
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.foreign import FILE as FOREIGN
 from slowwave.memory.guard import OWN_FOLDER
+
+
+_PREFIX = "slowwave-dry-run-"
+# held as long as the run lives, however it ends
+_LOCK = "lock"
 
 
 @contextmanager
@@ -25,11 +35,29 @@ def rehearsing(*, wanted: bool) -> Generator[Path | None]:
     Raises:
         OSError: the system's folder for temporary files cannot be written.
     """
+    _remove_abandoned(Path(tempfile.gettempdir()))
     if not wanted:
         yield None
         return
-    with TemporaryDirectory(prefix="slowwave-dry-run-") as folder:
-        yield Path(folder)
+    # under another name until it is locked, lest a run that begins just now takes it for abandoned
+    folder = Path(tempfile.mkdtemp(prefix="slowwave-begins-"))
+    with locked_file(folder / _LOCK, create=True):
+        try:
+            folder = folder.rename(folder.with_name(folder.name.replace("slowwave-begins-", _PREFIX)))
+            yield folder
+        finally:
+            shutil.rmtree(folder)
+
+
+def _remove_abandoned(temporary: Path) -> None:
+    """Remove the folders of dry runs whose process is gone; what belongs to another user stays."""
+    for folder in temporary.glob(f"{_PREFIX}*"):
+        with suppress(LockHeldError, UnreadableError, FileNotFoundError):
+            state = folder.lstat()
+            if S_ISDIR(state.st_mode) and state.st_uid == os.getuid():
+                # made where a removal was cut short behind it
+                with locked_file(folder / _LOCK, create=True, timeout_s=0):
+                    shutil.rmtree(folder)
 
 
 def noted_in(memory: Path, rehearsal: Path | None) -> Path:

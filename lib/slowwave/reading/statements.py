@@ -180,13 +180,22 @@ def sentences(text: str, *, by_person: bool = False) -> tuple[str, ...]:
     """
     found: list[str] = []
     held = ""
-    for piece in map(str.strip, (_END_TYPED if by_person else _END).split(text)):
+    for piece in _pieces(text, _END_TYPED if by_person else _END):
         goes_on = _ABBREVIATED.search(held) or (_NUMBERED.search(held) and piece[:1].isdigit())
         if held and not goes_on:
             found.append(held)
             held = ""
         held = f"{held} {piece}".strip()
     return (*found, held) if held else tuple(found)
+
+
+def _pieces(text: str, end: re.Pattern[str]) -> Iterator[str]:
+    at = 0
+    for found in end.finditer(text):
+        # quotes and brackets that close behind the full stop belong to what they close
+        yield text[at : found.start() + len(found[0].rstrip())].strip()
+        at = found.end()
+    yield text[at:].strip()
 
 
 @lru_cache(maxsize=8192)

@@ -42,6 +42,8 @@ def test_what_points_back_stays_with_the_sentence_before_it() -> None:
         ("Ask Dr. Who. Then go.", 3),
         ("提交用英文。不要改迁移。", 2),
         ("one line without an end", 1),
+        ('He said "use tabs." Then (always!) Go on.', 3),
+        ("!* A", 2),
     ],
 )
 def test_sentences_end_where_a_reader_would_end_them(text: str, cut: int) -> None:
