@@ -18,7 +18,7 @@ _ACTIONS = {
     "effect": ("what sessions made of the memories delivered to them", "memory_changes", "show_effect"),
     "drop": ("take memories out at once, for good: no words bring them back", "memory_changes", "drop"),
     "diff": ("what a dream changed", "memory_changes", "show_diff"),
-    "undo": ("take a dream and all later ones back, byte for byte", "memory_changes", "take_back"),
+    "undo": ("take a dream and all later ones back, or a whole night, byte for byte", "memory_changes", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_exchange", "show_export"),
     "context": (
         "the most useful memories within a number of tokens, for an agent to load",
@@ -61,7 +61,8 @@ def configure(parser: Parser) -> None:
         if name in {"show", "why"}:
             action.add_argument("id", metavar="ID", help="id of a memory, or its beginning")
         if name in {"diff", "undo"}:
-            action.add_argument("dream", metavar="DREAM", help="id of a dream")
+            told = "id of a dream" if name == "diff" else "id of a dream, or of a night's run: then of every project"
+            action.add_argument("dream", metavar="DREAM", help=told)
         if name == "quarantine":
             action.add_argument(
                 "--limit", type=positive, default=50, metavar="N", help="at most this many, the newest (50)"

@@ -11,8 +11,8 @@ from slowwave.cli.memory_facts import row_of, the_one
 from slowwave.cli.output import bad, counted, dim, good, harmless, say, say_json, screen_width, warn, wrapped
 from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
-from slowwave.errors import DONE, RefusedError
-from slowwave.jobs.review import Desk
+from slowwave.errors import DONE, PARTLY_FAILED, RefusedError, SlowwaveError
+from slowwave.jobs.review import Desk, TakenBack
 from slowwave.memory.book import read_book
 from slowwave.memory.effects import Case, Effect, effects_of
 from slowwave.memory.transaction import read_manifest
@@ -34,15 +34,25 @@ def show_diff(args: argparse.Namespace) -> int:
 
 
 def take_back(args: argparse.Namespace) -> int:
-    """Undo a dream and all later ones, or what was decided in review."""
-    undone = Desk(args.folders, settings_of(args), os.environ, SystemClock()).take_back(args.dream, force=args.force)
-    for warning in undone.warnings:
+    """Undo a dream and all later ones, all dreams of a night, or what was decided in review."""
+    desk = Desk(args.folders, settings_of(args), os.environ, SystemClock())
+    done: list[TakenBack] = []
+    refused: list[SlowwaveError] = []
+    for dream in desk.dreams_of(args.dream) or (args.dream,):
+        try:
+            done.append(desk.take_back(dream, force=args.force))
+        except SlowwaveError as error:  # of a night, the other projects are taken back all the same
+            refused.append(error)
+    if refused and not done:
+        raise refused[0]
+    for warning in (*(warning for one in done for warning in one.warnings), *map(str, refused)):
         warn(warning)
     if args.json:
-        say_json([undone])
+        say_json(done)
     else:
-        say(undone.text)
-    return DONE
+        for one in done:
+            say(one.text)
+    return PARTLY_FAILED if refused else DONE
 
 
 def drop(args: argparse.Namespace) -> int:

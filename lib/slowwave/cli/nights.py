@@ -80,7 +80,7 @@ def _list(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
     if rows:
         say("")
         say("slowwave nights show ID tells what one learned")
-        say("slowwave memory undo DREAM takes a dream back")
+        say("slowwave memory undo ID takes a night back, or one of its dreams")
 
 
 def _entry(

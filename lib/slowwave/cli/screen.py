@@ -212,6 +212,8 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
         told = f"No memory folder is loaded by {clients} ({where}): slowwave install writes memories into files that"
         yield from wrapped(f"{told} they read", rest="  ", width=screen.width)
     yield f"Take out one memory: slowwave memory drop ID{screen.options}"
+    if run and len(dreams) > 1:
+        yield f"Take all of it back: slowwave memory undo {run}{screen.options}"
     for dream in dreams[: screen.most(MOST_UNDO)]:
         yield f"Take it back: slowwave memory undo {dream.id}{screen.options}  ({names[dream.project]})"
     if screen.width and len(dreams) > MOST_UNDO:

@@ -31,7 +31,7 @@ from slowwave.memory.delivery.register import REFUSED
 from slowwave.memory.evidence import Source, sources_of
 from slowwave.memory.folder import MemoryFolder, named
 from slowwave.memory.undo import undo
-from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, urgency
+from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, remembered, urgency
 from slowwave.retention.locks import beside_jobs
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.settings import Settings
@@ -272,6 +272,12 @@ class Desk:
         except NotFoundError:
             return ""
         return f"{name} is a memory: slowwave memory drop {memory.id} takes it out"
+
+    def dreams_of(self, run: str) -> tuple[str, ...]:
+        """Return of each project the oldest dream of a run that stands; to take it back takes the later ones back."""
+        every, _ = remembered(self.folders)
+        of = [[d.id for d in one.dreams if d.run == run and not d.is_undone and not d.is_by_person] for one in every]
+        return tuple(dreams[0] for dreams in of if dreams)
 
     def take_back(self, name: str, *, force: bool = False) -> TakenBack:
         """Take a decision back, or a dream with all later ones, by its id; what was decided in review waits again.

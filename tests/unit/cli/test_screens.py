@@ -135,3 +135,26 @@ def test_memories_stand_by_project_and_are_whole_in_a_pipe(sample: Path, capsys:
     for row in active:
         (line,) = [line for line in lines if line.startswith(f"  {row['id']}  ")]
         assert line.endswith(" ".join(row["text"].split()))
+
+
+def test_a_whole_night_is_taken_back_by_the_id_of_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every project that the night dreamt about; one with a file that a person changed stays, and is named."""
+    for name in ("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, os.environ[name])  # the sample's own ones go with the test
+    assert main(["run", "nightly", "--direct", "--json", "--sample", str(tmp_path)]) == 0
+    report = json.loads(capsys.readouterr().out.splitlines()[-1])
+    indexes = sorted(tmp_path.rglob("memory/MEMORY.md"))
+    assert len(indexes) == len(report["dream_ids"]) == 2
+    indexes[0].write_text(indexes[0].read_text() + "- a line of mine\n")
+    undo = ["memory", "undo", report["run_id"], "--store", str(tmp_path)]
+    assert main(undo) == 6
+    out, err = capsys.readouterr()
+    assert out.count("Undone:") == 1
+    assert "changed since the dream" in err
+    assert [path.exists() for path in indexes] == [True, False]
+    assert main([*undo, "--force"]) == 0
+    assert not any(path.exists() for path in indexes)
+    assert main(undo) == 3
+    assert "no dream" in capsys.readouterr().err
