@@ -105,7 +105,7 @@ FORBIDDEN = {
     "observability": {"samples", "jobs", "service", "cli"},
     "jobs": {"service", "cli", "samples"},
     "service": {"cli", "samples"},
-    "mcp": {"extraction", "consolidation", "compaction", "samples", "observability", "jobs", "service", "cli"},
+    "mcp": {"extraction", "compaction", "samples", "observability", "jobs", "service", "cli"},
 }
 
 

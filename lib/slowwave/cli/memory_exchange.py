@@ -14,6 +14,7 @@ from slowwave.cli.output import counted, dim, harmless, open_to, say, say_json, 
 from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
 from slowwave.consolidation.facts import doubts_of
+from slowwave.consolidation.snapshot import still_told
 from slowwave.consolidation.team import accept_for_team, share, team_of
 from slowwave.errors import DONE, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.extraction.candidates import MAX_TEXT, read_quarantine
@@ -280,7 +281,8 @@ def find(args: argparse.Namespace) -> int:
     every: list[tuple[Memory | Line, tuple[MemoryFolder, Book]]] = []
     for folder in args.folders:
         book = read_book(folder.path)
-        every += [(memory, (folder, book)) for memory in book.active]
+        told = still_told(folder.path, book, settings.consolidation.max_loss)
+        every += [(memory, (folder, book)) for memory in told]
         every += [(line, (folder, book)) for line in lines_of_others(folder.path, redact)]
     found = search_memories(every, " ".join(args.query), args.limit)
     if args.json:

@@ -223,6 +223,16 @@ def changed_by_hand(memory: Path, book: Book, max_loss: float = USUAL_LOSS) -> d
     return found | {m.id: f"its line in {m.place} was reworded; the next night takes note" for m, _ in state.edited}
 
 
+def still_told(memory: Path, book: Book, max_loss: float = USUAL_LOSS) -> list[Memory]:
+    """Return the memories that hold, without those whose line somebody has taken out since the last dream.
+
+    Raises:
+        UnreadableError: a file cannot be read.
+    """
+    gone = {m.id for m in orient(read_texts(memory), book, max_loss=max_loss).removed}
+    return [one for one in book.active if one.id not in gone]
+
+
 def _anew(memory: Memory, new: Sequence[Memory]) -> str:
     """Return the line of an agent that a line became: other words in its file, or the same words in another."""
     alike = [

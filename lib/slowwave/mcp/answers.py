@@ -12,6 +12,7 @@ from typing import Annotated, Any, cast
 
 import msgspec
 
+from slowwave.consolidation.snapshot import still_told
 from slowwave.errors import NotFoundError
 from slowwave.formats.messages import state_of
 from slowwave.formats.model import Message
@@ -127,7 +128,8 @@ def answer(question: MemorySearch | MemoryWhy | SessionsSearch | SessionShow, as
 def _memory_search(question: MemorySearch, asked: Asked) -> dict[str, Any]:
     every: list[tuple[Memory | Line, str]] = []
     for where, folder in _folders(asked):
-        every += [(memory, where) for memory in read_book(folder).active]
+        most = asked.settings.consolidation.max_loss
+        every += [(memory, where) for memory in still_told(folder, read_book(folder), most)]
         every += [(line, where) for line in lines_of_others(folder, asked.redact)]
     found = search_memories(every, question.query, question.limit)
     return {"found": [_row(one.what, one.of, asked) for one in found], "of": len(every)}

@@ -372,3 +372,14 @@ def test_without_the_package_the_command_says_what_to_install(
     monkeypatch.setitem(sys.modules, "mcp.server.lowlevel", None)
     assert main(["mcp"]) == 2
     assert "slowwave[mcp]" in capsys.readouterr().err
+
+
+def test_a_line_that_a_person_took_out_is_not_found_any_more(root: Path, home: Path) -> None:
+    (index,) = home.glob(".claude/projects/*-mine/memory/MEMORY.md")
+    before = index.read_bytes()
+    assert asked(root, "memory_search", query="tabs indentation")["found"]
+    index.write_bytes(b"".join(line for line in before.splitlines(keepends=True) if b"tabs" not in line))
+    try:
+        assert asked(root, "memory_search", query="tabs indentation")["found"] == []
+    finally:
+        index.write_bytes(before)
