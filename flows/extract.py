@@ -1,4 +1,4 @@
-"""Extraction: read what is new in every session and note candidates for memories, with their evidence.
+"""Extraction: read what is new in every session and note facts worth remembering, with their evidence.
 
 Gated per session by messages, tool calls, open calls and idle time. It appends to ``extracted.md`` and
 ``candidates.jsonl`` of the memory folders and deletes nothing. A second run reads nothing again.

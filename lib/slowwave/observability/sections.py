@@ -87,8 +87,8 @@ def _funnel(night: Night) -> Section:
     steps = (
         ("sessions", night.sessions, "found in the stores"),
         ("sessions read", night.counted("extracted"), "new text in them, and no gate against it"),
-        ("candidates", night.counted("candidates"), "facts found in what was read"),
-        ("looked at", _decided(night), "candidates and memories that dreams decided on"),
+        ("facts", night.counted("candidates"), "found in what was read"),
+        ("looked at", _decided(night), "facts and memories that dreams decided on"),
         ("new memories", night.counted("added"), "kept"),
     )
     fates = [
@@ -214,18 +214,18 @@ def _rescued(nights: Sequence[Night]) -> Section:
 def _backlog(nights: Sequence[Night]) -> Section:
     looked = [night for night in nights if night.job in REMEMBERING]
     if not any(night.backlog for night in looked):
-        return Section("Backlog", "No candidate waits for a dream.")
+        return Section("Backlog", "No fact waits for a dream.")
     ages = [_age(night) for night in looked]
     bars = [
-        Bar(_when(night), age, f"{age:.1f} days, {number(night.backlog)} candidates")
+        Bar(_when(night), age, f"{age:.1f} days, {number(night.backlog)} facts")
         for night, age in zip(looked, ages, strict=True)
     ]
     rows = [
         (_when(night), number(night.backlog), f"{age:.1f}")
         for night, age in list(zip(looked, ages, strict=True))[: -MOST_ROWS - 1 : -1]
     ]
-    says = f"{number(looked[-1].backlog)} candidates that no dream has looked at, the oldest for {ages[-1]:.1f} days."
-    head = ("night", "candidates", "age of the oldest in days")
+    says = f"{number(looked[-1].backlog)} facts that no dream has looked at, the oldest for {ages[-1]:.1f} days."
+    head = ("night", "facts", "age of the oldest in days")
     return Section("Backlog", says, head, rows, Chart("columns", "Age of the backlog by night", bars))
 
 
@@ -263,7 +263,7 @@ def _nights(nights: Sequence[Night]) -> Section:
         )
         for night in reversed(nights[-MOST_ROWS * 2 :])
     ]
-    head = ("when (UTC)", "job", "ended", "read", "candidates", "memories", "failures", "took")
+    head = ("when (UTC)", "job", "ended", "read", "facts", "memories", "failures", "took")
     failed = sum(bool(night.failed) for night in nights)
     return Section("Nights", f"{failed} of the {number(len(nights))} runs shown met a failure.", head, rows)
 

@@ -58,7 +58,7 @@ def test_the_page_has_every_part_that_an_operator_looks_for() -> None:
 def test_figures_are_those_that_were_recorded() -> None:
     by_title = {section.title: section for section in sections(BUSY)}
     funnel = {row[0]: row[1] for row in by_title["From sessions to memories"].rows}
-    assert (funnel["sessions"], funnel["sessions read"], funnel["candidates"]) == ("10,029", "69", "25")
+    assert (funnel["sessions"], funnel["sessions read"], funnel["facts"]) == ("10,029", "69", "25")
     assert funnel["new memories"] == "12"
     assert by_title["Memory against its limits"].rows[0] == ("-home-ann-shop", "180", "190", "24 kB", "96%")
     assert by_title["Gates that refused"].rows[0] == ("messages", "31")
