@@ -24,7 +24,6 @@ MOST_SESSIONS = 20
 MOST_PROJECTS = 10
 MOST_CHANGES = 5
 MOST_ASKS = 3
-MOST_UNDO = 3
 # gates about one session are counted with what was left out; these are about a whole project or run
 _SESSION = "session "
 # what a run counts of its reading, in the order in which it happens
@@ -212,12 +211,8 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
         told = f"No memory folder is loaded by {clients} ({where}): slowwave install writes memories into files that"
         yield from wrapped(f"{told} they read", rest="  ", width=screen.width)
     yield f"Take out one memory: slowwave memory drop ID{screen.options}"
-    if run and len(dreams) > 1:
-        yield f"Take all of it back: slowwave memory undo {run}{screen.options}"
-    for dream in dreams[: screen.most(MOST_UNDO)]:
-        yield f"Take it back: slowwave memory undo {dream.id}{screen.options}  ({names[dream.project]})"
-    if screen.width and len(dreams) > MOST_UNDO:
-        yield f"and {len(dreams) - MOST_UNDO} more dreams{_look_up(run, screen)}"
+    what, name = ("all of it", run) if run and len(dreams) > 1 else ("it", dreams[0].id)
+    yield f"Take {what} back: slowwave memory undo {name}{screen.options}"
 
 
 def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
