@@ -1,6 +1,6 @@
 # Needs python3.11 or newer (with its venv module) and make. Nothing outside this folder is written.
 .DEFAULT_GOAL := help
-.PHONY: help run test e2e model-server model-test check bench scale quality train screens drills drills-all fuzz conformance lock serve clean
+.PHONY: help run test e2e model-server model-test check bench scale quality house train screens drills drills-all fuzz conformance lock serve clean
 
 # The first interpreter that is new enough; PYTHON=... chooses another one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -40,6 +40,9 @@ scale: $(READY) ## cost a session and a GB, and a night of a million sessions fr
 
 quality: $(READY) ## how good what is remembered is, beside simpler rules; SECTION=gold ERRORS=1 PLOT=reliability.svg TIMELINES=FILE
 	$(if $(TIMELINES),TIMELINES=$(TIMELINES)) $(BIN)/python -m tests.quality.run $(if $(SECTION),--section $(SECTION)) $(if $(ERRORS),--errors) $(if $(PLOT),--plot $(PLOT))
+
+house: $(READY) ## how many files the library has, and how many of them a story walks through; ERRORS=1 names them
+	$(BIN)/python -m tests.quality.run --section house $(if $(ERRORS),--errors)
 
 # Not in the lock: only who fits the weights anew needs it, or measures them on repositories that they have not seen.
 train: $(READY) ## fit the weights of extraction anew, from labels and the transcripts beside the checkout (minutes)

@@ -33,6 +33,7 @@ SECTIONS = {
     "compaction": "rows_compaction",
     "compaction-model": "rows_compaction_model",
     "tokens": "rows_tokens",
+    "house": "rows_house",
 }
 
 
