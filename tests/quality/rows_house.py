@@ -1,8 +1,8 @@
 """The house: how many rooms the library has, and how many of them a story walks through.
 
-Each walk runs the command in a process of its own and notes every function of the project that runs there, in any of its
-threads; what runs because a module is being imported does not count. ``python -m tests.quality.rows_house FILE WORD...``
-is such a process: it runs ``slowwave WORD...`` and writes the names of the files and functions into FILE.
+Each walk runs the command in a process of its own and notes every function of the project that runs there, in any of
+its threads; what runs because a module is being imported does not count. Such a process is
+``python -m tests.quality.rows_house FILE WORD...``: it runs ``slowwave WORD...`` and writes files and functions to FILE.
 """
 
 import os
@@ -64,7 +64,8 @@ def measure(*, errors: bool = False) -> Section:
     ]
     if errors:
         section.notes += [f"  names it  {path.relative_to(ROOT)}" for path in named]
-        section.notes += [f"  {name}: {file}" for name, (of, _) in walked.items() for file in sorted({f for f, _ in of})]
+        for name, (seen, _) in walked.items():
+            section.notes += [f"  {name}: {file}" for file in sorted({file for file, _ in seen})]
     return section
 
 
@@ -78,7 +79,12 @@ _WALKS: Sequence[tuple[str, Sequence[str], tuple[str, ...], int]] = (
         ("lib/slowwave/",),
         80,
     ),
-    ("compaction of one session", ("sessions compact {session} --json --set compaction.keep_recent_tokens=2000",), ("lib/slowwave/",), 60),
+    (
+        "compaction of one session",
+        ("sessions compact {session} --set compaction.keep_recent_tokens=2000 --json",),
+        ("lib/slowwave/",),
+        60,
+    ),
     (
         "retain and restore",
         (f"run retain --apply --confirm 99 --direct {_AWAY}", "sessions restore --all --json"),

@@ -22,7 +22,6 @@ from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.foreign import FILE as FOREIGN
 from slowwave.memory.guard import OWN_FOLDER
 
-
 _PREFIX = "slowwave-dry-run-"
 # held as long as the run lives, however it ends
 _LOCK = "lock"
