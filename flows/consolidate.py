@@ -1,7 +1,8 @@
 """The dream: turn the facts that wait into memories, project by project.
 
-Gated by time, changed sessions and the lock. It changes lines of slowwave and of agents, never a person's, a dream is one
-transaction with an undo, and contradicted memories are superseded, not deleted. A second run finds its gates closed.
+Gated by time, changed sessions and the lock. It changes lines of slowwave and of agents, never a person's; a dream is
+one transaction with an undo, and contradicted memories are superseded, not deleted. A second run finds its gates
+closed.
 """
 
 from typing import Any

@@ -2,7 +2,7 @@
 
 Each walk runs the command in a process of its own and notes every function of the project that runs there, in any of
 its threads; what runs because a module is being imported does not count. Such a process is
-``python -m tests.quality.rows_house FILE WORD...``: it runs ``slowwave WORD...`` and writes files and functions to FILE.
+``python -m tests.quality.rows_house FILE WORD...``: it runs ``slowwave WORD...`` and writes what ran to FILE.
 """
 
 import os
