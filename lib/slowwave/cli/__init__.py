@@ -11,11 +11,6 @@ import sys
 from collections.abc import Sequence
 
 from slowwave import release
-from slowwave.cli.quick import import_pathlib
-
-import_pathlib()
-
-# ruff: noqa: E402 - pathlib has to be there before whatever imports it
 from slowwave.cli.parser import Parser, declared
 from slowwave.errors import INTERRUPTED, REMEDIES, UNREADABLE, SlowwaveError, told
 

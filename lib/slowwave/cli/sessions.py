@@ -15,7 +15,6 @@ from slowwave.cli.parser import (
     declared,
     positive,
 )
-from slowwave.cli.quick import import_msgspec
 
 _Command = Callable[[str, str], argparse.ArgumentParser]
 # action -> (module, function); only the module of the chosen action is imported
@@ -59,7 +58,6 @@ def configure(parser: Parser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the chosen subcommand and return its exit code."""
-    import_msgspec()
     module, name = _MODULES[args.action]
     function = getattr(importlib.import_module(f"slowwave.cli.{module}"), name)
     if args.action in _READING:

@@ -13,7 +13,6 @@ from slowwave.formats.append import session_stem
 from slowwave.formats.claude.messages import split_typed
 from slowwave.formats.model import SessionOrigin, Text
 from slowwave.formats.times import parse_time
-from slowwave.secrets.nouns import words
 from slowwave.stores.model import StoreProblem, StoreProblemKind
 from slowwave.stores.walk import FoundFile, FoundSession, Signature, Source, key_in_database, signatures
 
@@ -469,6 +468,8 @@ def is_plain_talk(text: str) -> bool:
 @cache
 def _of_any_word() -> tuple[str, ...]:
     """Return the nouns of secrets that may be any word, as answers to questions of security are."""
+    from slowwave.secrets.nouns import words  # noqa: PLC0415 - as the rules: nothing new, nothing loaded
+
     return tuple(noun.lower() for head in ("answer", "short-answer") for noun in words(head))
 
 
