@@ -8,7 +8,7 @@ from itertools import takewhile
 from slowwave.consolidation.facts import Fact, Held, Identity, Moment, identity, taken_back
 from slowwave.consolidation.likeness import NO, Meaning, is_like, meaning_of, words_of
 from slowwave.consolidation.model import Gathered, State
-from slowwave.extraction.retraction import not_any_more
+from slowwave.extraction.phrases import not_any_more
 from slowwave.memory.book import Memory
 from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import Writer

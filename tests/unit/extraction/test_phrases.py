@@ -4,7 +4,7 @@
 
 import pytest
 
-from slowwave.extraction.retraction import for_good, not_any_more, taken_back
+from slowwave.extraction.phrases import for_good, not_any_more, taken_back
 
 
 @pytest.mark.parametrize(
