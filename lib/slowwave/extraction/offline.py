@@ -12,8 +12,8 @@ from dataclasses import replace
 from slowwave.extraction.candidates import Note
 from slowwave.extraction.classifier import Surroundings, Weights, dialog, pieces_of, weights, wording
 from slowwave.extraction.discussion import settled
-from slowwave.extraction.practice import practice
 from slowwave.extraction.phrases import for_good, taken_back
+from slowwave.extraction.practice import practice
 from slowwave.extraction.voice import PASTED, documents, doubt_of, is_pasted, theirs, typed_like
 from slowwave.memory.model import RETRACTS, CandidateOrigin, Category
 from slowwave.memory.search import named
