@@ -291,6 +291,7 @@ class Desk:
         if folder is None:
             told = f"no dream {name} in {named(self.folders)}; slowwave nights lists what was dreamt and decided"
             raise NotFoundError(self._as_memory(name) or told)
+        told = [dream for one in remembered([folder])[0] for dream in one.dreams]
         with beside_jobs(self.environ), held(folder.path, self.settings.consolidation.lock_stale):
             undone = undo(folder.path, name, self.clock.now(), force=force)
         later = f", and with it the later {', '.join(undone.dreams[:-1])}" if len(undone.dreams) > 1 else ""
@@ -299,6 +300,13 @@ class Desk:
             text += f" {folder.path} is as it was before: {', '.join(undone.files)}."
         if undone.edited:
             text += f"\nYour version of {', '.join(undone.edited)}: {folder.path}/.slowwave/undo/{undone.id}/edited/"
+        if any(not dream.is_by_person for dream in told if dream.id in undone.dreams):
+            text += "\nThe sessions that it read are not learned from again; what a later session says is."
+        text += "".join(f"\nYou took it out, and it stays out: {one.text}" for one in undone.refused)
+        text += "".join(
+            f"\nYou took it out, and it is there again: {one.text} (slowwave memory drop {one.id})"
+            for one in undone.back
+        )
         return TakenBack(
             id=undone.id,
             dreams=undone.dreams,

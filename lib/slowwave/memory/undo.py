@@ -3,6 +3,9 @@
 Later dreams rest on earlier ones, so undoing a dream undoes those after it as well. Bookkeeping under ``.slowwave/``
 stays: the ledger says what was undone, and candidates of an undone dream are not taken again; those that a person had
 accepted in review wait for a person again. Nothing rests on a rejection: it is undone alone, what it refused waits.
+
+What a person took out after the dream stays out, although the words of the dream that it stood in are gone: it is
+refused from then on. What an earlier dream had brought stands there again, as it did before, and is named.
 """
 
 import difflib
@@ -12,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from slowwave.errors import CorruptStateError, NotFoundError, RefusedError
-from slowwave.memory.book import Book, replay
+from slowwave.memory.book import Book, Memory, replay
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import add_lines
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none
@@ -31,12 +34,16 @@ class Undone:
         dreams: the dreams that were undone, newest first.
         files: the files that were restored.
         edited: files with later changes by people that ``force`` replaced; their version is in the undo's folder.
+        refused: what a person had taken out since, and stays out.
+        back: what a person had taken out since, and stands there again.
     """
 
     id: str
     dreams: tuple[str, ...]
     files: tuple[str, ...]
     edited: tuple[str, ...]
+    refused: tuple[Memory, ...] = ()
+    back: tuple[Memory, ...] = ()
 
 
 def undo(memory: Path, dream: str, now: datetime, *, force: bool = False) -> Undone:
@@ -55,7 +62,8 @@ def undo(memory: Path, dream: str, now: datetime, *, force: bool = False) -> Und
     """
     recover(memory)
     ledger = read_or_none(memory / LEDGER) or b""
-    book = replay(parse_ledger(ledger, memory / LEDGER))
+    events = parse_ledger(ledger, memory / LEDGER)
+    book = replay(events)
     is_rejection = dream in book.refusals
     dreams = (dream,) if is_rejection else dreams_from(book, dream, memory)
     files, edited = (_waiting_again(memory, dream), list[str]()) if is_rejection else _restored(memory, dreams)
@@ -76,7 +84,25 @@ def undo(memory: Path, dream: str, now: datetime, *, force: bool = False) -> Und
         extra={f"edited/{file}": read_or_none(memory / file) or b"" for file in edited},
     )
     commit(memory, change)
-    return Undone(name, dreams, tuple(sorted(files)), tuple(edited))
+    out = [
+        book.memories[e.memory] for e in events if e.event == "removed-by-person" and e.dream in set(dreams) - {dream}
+    ]
+    stands = replay([*events, *change.events]).memories
+    refused = tuple(one for one in out if one.id not in stands)
+    _refuse(memory, name, at, refused)
+    back = tuple(one for one in out if one.id in stands)
+    return Undone(name, dreams, tuple(sorted(files)), tuple(edited), refused, back)
+
+
+def _refuse(memory: Path, undone: str, at: str, out: Sequence[Memory]) -> None:
+    """Note that what a person had taken out is not taken again, which the undone dreams said until now."""
+    if not out:
+        return
+    name = unused(f"r{undone[1:]}", memory)
+    candidates = tuple(candidate for one in out for candidate in one.candidates)
+    event = Event(v=VERSION, event="reject", dream=name, at=at, candidates=candidates, reason="a person took it out")
+    seen = {LEDGER: digest(read_or_none(memory / LEDGER))}
+    commit(memory, Change(name, at, {}, [event], seen, only_seen=False))
 
 
 def dreams_from(book: Book, dream: str, memory: Path) -> tuple[str, ...]:

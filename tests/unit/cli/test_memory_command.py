@@ -347,6 +347,24 @@ def test_drop_takes_one_memory_out_at_once_for_good_and_undo_brings_it_back(
     assert _id_of(house, "We use bun") == name
 
 
+def test_what_a_person_took_out_stays_out_when_the_night_that_learnt_it_is_taken_back(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    earlier = _id_of(house, "We use bun")
+    house.extract(house.candidate("Never push on a Friday", session="c"), house.candidate("Use tabs", session="c"))
+    (night,) = house.dream().dream_ids
+    _run(capsys, house, "drop", _id_of(house, "Never push on a Friday"), earlier)
+    told = _run(capsys, house, "undo", night)
+    assert "it stays out: Never push on a Friday" in told
+    assert f"it is there again: We use bun (slowwave memory drop {earlier})" in told
+    house.extract(
+        house.candidate("never push on a Friday.", session="d", confidence=0.99),
+        house.candidate("use tabs.", session="d"),
+    )
+    house.dream()
+    assert sorted(m.text for m in read_book(house.memory).active) == ["We use bun", "use tabs."]
+
+
 def test_what_was_dropped_is_not_read_out_of_the_same_bytes_in_other_words(house: House) -> None:
     gone = next(m for m in read_book(house.memory).active if m.text == "We use bun")
     drop_memories(house.memory, {gone.id}, ConsolidationSettings(), house.clock.now())

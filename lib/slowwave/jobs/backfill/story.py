@@ -78,7 +78,10 @@ def _nothing_of(plan: Plan) -> str:
     """Say why a plan has no session."""
     if not plan.counts.get("sessions"):
         return "the range holds no session; slowwave sessions list shows what there is, and when it was"
-    return "nothing of the range is left to read; --coverage says what was read by which version"
+    return (
+        "nothing of the range is left to read, as nights read all that is there; --upgrade reads again what an older "
+        "version of the rules has read, and --coverage says what that is"
+    )
 
 
 def _planned(run: Run, given: BackfillParameters, began: Began) -> tuple[Plan, list[Shard]]:
