@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from slowwave.consolidation.likeness import Meaning, is_like, meaning_of
+from slowwave.consolidation.likeness import Meaning, is_like, meaning_of, words_of
 from slowwave.consolidation.slots import IN_WORDS, beside_claim, claim
 from slowwave.memory.book import Memory, unique
 from slowwave.memory.foreign import ForeignLine, known_lines
@@ -165,9 +165,13 @@ class Grouping:
     def __init__(self, memories: Iterable[Memory], candidates: Mapping[str, Candidate]) -> None:
         self.facts: list[Fact] = []
         self._found: dict[Identity, Fact] = {}
+        self._read: dict[str, list[tuple[Candidate, Fact]]] = {}
         for memory in memories:
             known = [candidates[c] for c in memory.candidates if c in candidates]
-            self._enter(Fact(memory, known=known), [memory, *known])
+            self._enter(fact := Fact(memory, known=known), [memory, *known])
+            for one in known:
+                for piece in one.evidence:
+                    self._read.setdefault(piece.sha256, []).append((one, fact))
 
     def take(self, candidate: Candidate) -> None:
         """Put a candidate to the fact that it states, or let it found a new one."""
@@ -180,7 +184,7 @@ class Grouping:
 
     def fact_of(self, candidate: Candidate) -> Fact | None:
         """Return the fact that a candidate states, if there is one."""
-        return self._found.get(identity(candidate)) or self._by_words(candidate)
+        return self._found.get(identity(candidate)) or self._by_words(candidate) or self._by_bytes(candidate)
 
     def _by_words(self, candidate: Candidate) -> Fact | None:
         """Return the fact of the same words where one of the two has no typed key."""
@@ -190,6 +194,18 @@ class Grouping:
         keys = {(c.key, c.value.casefold()) for c in (*fact.known, *fact.candidates) if c.key}
         return None if candidate.key and keys and (candidate.key, candidate.value.casefold()) not in keys else fact
 
+    def _by_bytes(self, candidate: Candidate) -> Fact | None:
+        """Return the fact that an older version of the same rules read out of the same bytes, in other words."""
+        version, _, source = candidate.extractor.partition(":")
+        found: list[tuple[float, Fact]] = []
+        for one, fact in (read for piece in candidate.evidence for read in self._read.get(piece.sha256, ())):
+            before, _, other = one.extractor.partition(":")
+            is_older = other == source and before != version and before.split("/")[0] == version.split("/")[0]
+            if is_older and one.session.id == candidate.session.id:
+                found.append((shared_words(one.text, candidate.text), fact))
+        share, fact = max(found, key=lambda pair: pair[0], default=(0.0, None))
+        return fact if share > SAME_BYTES else None
+
     def _enter(self, fact: Fact, items: Iterable[Memory | Candidate]) -> None:
         self.facts.append(fact)
         for item in items:
@@ -198,6 +214,16 @@ class Grouping:
     def _register(self, fact: Fact, item: Memory | Candidate) -> None:
         self._found.setdefault(identity(item), fact)
         self._found.setdefault(("means", *meaning_of(item.text)), fact)
+
+
+# two readings of the same bytes that share more are one fact: two facts of one message do not
+SAME_BYTES = 0.5
+
+
+def shared_words(one: str, other: str) -> float:
+    """Return how much of the words of the shorter of two texts stands in the other, 0 to 1."""
+    a, b = set(words_of(one).stems), set(words_of(other).stems)
+    return len(a & b) / max(1, min(len(a), len(b)))
 
 
 # How certain a fact is that several sessions showed.

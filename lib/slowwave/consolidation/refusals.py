@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from slowwave.consolidation.facts import Fact, Held, Identity, Moment, identity, taken_back
+from slowwave.consolidation.facts import SAME_BYTES, Fact, Held, Identity, Moment, identity, shared_words, taken_back
 from slowwave.consolidation.likeness import NO, Meaning, is_like, meaning_of, words_of
 from slowwave.consolidation.model import Gathered, State
 from slowwave.extraction.phrases import not_any_more
@@ -45,15 +45,8 @@ class _Refused:
 
     def has_bytes(self, candidate: Candidate) -> bool:
         """Say whether another extractor's reading of the same words in the same record was refused."""
-        return any(
-            _share(text, candidate.text) for piece in candidate.evidence for text in self._bytes.get(piece.sha256, ())
-        )
-
-
-def _share(one: str, other: str) -> bool:
-    """Say whether one text has most of the other's words: two facts of one message do not."""
-    a, b = set(words_of(one).stems), set(words_of(other).stems)
-    return len(a & b) * 2 > min(len(a), len(b))
+        texts = (text for piece in candidate.evidence for text in self._bytes.get(piece.sha256, ()))
+        return any(shared_words(text, candidate.text) > SAME_BYTES for text in texts)
 
 
 @dataclass(frozen=True, slots=True)

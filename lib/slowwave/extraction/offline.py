@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from slowwave.extraction.candidates import Note
+from slowwave.extraction.candidates import MAX_TEXT, Note
 from slowwave.extraction.classifier import Surroundings, Weights, dialog, pieces_of, weights, wording
 from slowwave.extraction.discussion import settled
 from slowwave.extraction.phrases import for_good, taken_back
@@ -29,6 +29,8 @@ from slowwave.reading.statements import Statement, contents_of, is_small_talk, p
 MOST_CHARS = 300
 _LEAD_CHARS = 70
 _SHORTEST_SUBJECT = 3
+_LEAST_EXPLAINED = 4
+_ENDS = (".", "!", "?", "\u3002")
 _MARKUP = re.compile(r"^[>\s]+|^(?:#{1,6}\s+)")
 # "1024**2" and "__init__" are no emphasis
 _STRONG = re.compile(
@@ -62,18 +64,41 @@ def standing(statement: Statement) -> str:
 
 
 def choice(chosen: Chosen) -> str:
-    """Return a question of a dialog with what was chosen, and what the option was said to mean."""
-    question = plain(chosen.question)
+    """Return what was chosen in a dialog with what it needs to be understood.
+
+    That is the dialog's title and what the option was said to mean, where these tell what it is about; else the
+    question stands before it. Of the meaning there are as many sentences as there is room for.
+    """
+    question, title = plain(chosen.question), plain(chosen.header)
     asked = [one for one in sentences(question) if one.endswith(("?", "\uff1f"))]
     question = asked[-1] if asked and len(question) > MOST_CHARS // 2 else question
-    if chosen.header and chosen.header.casefold() not in question.casefold():
-        question = f"{plain(chosen.header)}: {question}"
-    answers = [
-        f"{_RECOMMENDED.sub('', plain(option.label))}"
-        + (f" ({plain(option.description)})" if option.description else "")
-        for option in chosen.chosen
-    ]
+    options = [(_RECOMMENDED.sub("", plain(one.label)), plain(one.description)) for one in chosen.chosen]
+    if title and len(options) == 1 and _explains(options[0][1], question):
+        ((label, meaning),) = options
+        return _with_room(f"{title}: {label}{'' if label.endswith(_ENDS) else '.'}", meaning, " {}")
+    if title and title.casefold() not in question.casefold():
+        question = f"{title}: {question}"
+    if len(options) == 1:
+        return _with_room(f"{question} \u2192 {options[0][0]}", options[0][1], " ({})")
+    answers = [f"{label} ({meaning})" if meaning else label for label, meaning in options]
     return f"{question} \u2192 {'; '.join(answers) or _RECOMMENDED.sub('', plain(chosen.answer))}"
+
+
+def _explains(meaning: str, question: str) -> bool:
+    """Say whether what an option was said to mean tells by itself what the question was about."""
+    words = contents_of(meaning)
+    return len(words) >= _LEAST_EXPLAINED and bool(words & contents_of(question))
+
+
+def _with_room(text: str, meaning: str, form: str) -> str:
+    """Return a text with as many sentences of a meaning behind it as there is room for, at least one that fits."""
+    told = ""
+    for sentence in sentences(meaning):
+        longer = f"{told} {sentence}".strip()
+        if len(text) + len(form.format(longer)) > MAX_TEXT:
+            break
+        told = longer
+    return text + form.format(told) if told else text
 
 
 # what nobody typed can be a fact about the project or a way of working, never somebody's wish

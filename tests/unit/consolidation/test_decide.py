@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from slowwave.consolidation.decisions import consolidate
@@ -204,3 +205,23 @@ def test_a_plan_that_forgets_or_repeats_anything_is_refused(tmp_path: Path, brok
     }
     with pytest.raises(AccountingError):
         validate(broken_plans[broken], state, gathered)
+
+
+def test_what_newer_rules_read_out_of_the_same_bytes_words_the_memory_anew(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    old, beside = (
+        msgspec.structs.replace(house.candidate(text, session="s"), extractor="offline/5:choice")
+        for text in ("Plan format: should it be JSON or free text? → Free text", "Exports: which format? → Parquet")
+    )
+    # both stand in one dialog
+    beside = msgspec.structs.replace(beside, evidence=old.evidence)
+    house.extract(old, beside)
+    house.dream()
+    new = msgspec.structs.replace(old, id="new", text="Plan format: Free text", extractor="offline/6:choice")
+    house.extract(new)
+    assert house.dream().counts.get("added", 0) == 0
+    texts = {m.text for m in read_book(house.memory).active}
+    assert texts == {"Plan format: Free text", "Exports: which format? → Parquet"}
+    # another one of the same dialog is no new wording of either
+    house.extract(msgspec.structs.replace(old, id="other", text="Colours: dark", extractor="offline/6:choice"))
+    assert house.dream().counts["added"] == 1

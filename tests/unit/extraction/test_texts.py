@@ -57,6 +57,22 @@ def test_a_choice_has_its_question_and_what_the_option_was_said_to_mean() -> Non
     assert chosen(question, "Disk (Recommended)") == f"{question} → Disk"
 
 
+def test_a_title_and_what_the_option_means_tell_a_choice_without_the_question() -> None:
+    question = "For the plan, should it be stored as JSON or as free text?"
+    option = Option("Free text (Recommended)", "The plan is stored as text that people read. Simpler to write.")
+    assert chosen(question, option.label, option, header="Plan format") == (
+        "Plan format: Free text. The plan is stored as text that people read. Simpler to write."
+    )
+    # what is meant is cut behind a sentence
+    option = Option("Text", f"The plan is stored as text that people read. {'It is long. ' * 18}{'and longer ' * 9}")
+    text = chosen(question, "Text", option, header="Plan format")
+    assert text.endswith("It is long.")
+    assert len(text) <= 240
+    # without a subject of its own it needs the question
+    option = Option("Free text", "Easier for everybody who has to look at it.")
+    assert chosen(question, "Free text", option, header="Plan format").startswith(f"Plan format: {question} →")
+
+
 def test_several_answers_and_a_title_that_the_question_lacks() -> None:
     text = chosen("Which ones?", "Redis (Recommended), RabbitMQ", REDIS, RABBIT, header="Queues", is_multiple=True)
     assert text == "Queues: Which ones? → Redis (already runs); RabbitMQ"

@@ -474,6 +474,7 @@ CHANGED: dict[str, frozenset[str] | None] = {
     "offline/3": None,
     "offline/4": None,
     "offline/5": None,
+    "offline/6": None,
 }
 
 
