@@ -10,10 +10,14 @@ from slowwave.cli.parser import add_json_option, add_project_option, add_setting
 from slowwave.errors import DONE, PARTLY_FAILED, UsageError
 from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.files import install
-from slowwave.memory.delivery.register import REFUSED, Rule
+from slowwave.memory.delivery.register import ABSENT, REFUSED, Rule
 from slowwave.memory.delivery.targets import CLIENTS
 from slowwave.memory.model import name_to_json
+from slowwave.observability.lessons import short_names
 from slowwave.report import Item
+
+_WORDS = {"needless": "no need"}
+_MOST_NAMES = 3
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +39,7 @@ def configure_uninstall(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Bring memories to the clients from now on; code 6 when one cannot be brought."""
+    """Bring memories to the clients from now on; code 6 when one that could be brought was not."""
     return _run(args, on=True, tracked=args.tracked, visible=args.visible, hooks=not args.no_hooks)
 
 
@@ -70,14 +74,24 @@ def _run(
         for line in lines(items):
             say(line)
         say(_conclusion(args, items, on=on))
-    return PARTLY_FAILED if any(item.action == REFUSED for item in items) else DONE
+    is_refused = any(item.action == REFUSED for item in items) and not args.dry_run
+    return PARTLY_FAILED if is_refused else DONE
 
 
 def lines(items: Sequence[Item]) -> list[str]:
     """Return what was done or refused, for a person."""
-    whose = [f"  [{item.project}]" if item.project else "" for item in items]
-    told = [f"{item.target}  {item.reason}{of}" for item, of in zip(items, whose, strict=True)]
-    return [f"{item.action:<8}  {harmless(text)}" for item, text in zip(items, told, strict=True)]
+    names = short_names(item.project for item in items)
+    found: list[str] = []
+    for item in items:
+        if item.action != ABSENT:
+            of = f"  [{names[item.project]}]" if item.project and item.project not in item.target else ""
+            found.append(f"{_WORDS.get(item.action, item.action):<8}  {harmless(f'{item.target}  {item.reason}{of}')}")
+    absent = [names[item.project] for item in items if item.action == ABSENT]
+    if absent:
+        more = f" and {len(absent) - _MOST_NAMES} more" if len(absent) > _MOST_NAMES else ""
+        what = "1 project whose folder is" if len(absent) == 1 else f"{len(absent)} projects whose folders are"
+        found.append(harmless(f"left out  {what} not on this machine: {', '.join(absent[:_MOST_NAMES])}{more}"))
+    return found
 
 
 def _conclusion(args: argparse.Namespace, items: Sequence[Item], *, on: bool) -> str:

@@ -55,22 +55,32 @@ class Stages:
         """Tell at once what every run begins with."""
         self._totals: dict[str, int] = {}
         self._done: dict[str, int] = {}
-        self._told = {LOOK}
-        self._write(_sentence(LOOK))
+        self._told: list[str] = []
+        self._name(LOOK)
 
     def plan(self, step: str, total: int) -> None:
-        """Name the stage, once."""
+        """Name the stage, once; one that begins beside another when that is over, or when there is more of it."""
+        is_next = all(done >= self._totals.get(one, 0) for one, done in self._done.items())
         self._totals[step], self._done[step] = total, 0
-        if step not in self._told:
-            self._told.add(step)
-            self._write(_sentence(step))
+        if is_next:
+            self._name(step)
 
     def done(self, step: str, what: str) -> None:
         """Tell how far it is: after each of a few, else after each tenth."""
         done, total = self._done.get(step, 0) + 1, self._totals.get(step, 0)
         self._done[step] = done
         if total > 1 and done * _PARTS_TOLD // total > (done - 1) * _PARTS_TOLD // total:
-            self._write(f"  {done} of {total}  {harmless(what)[-_WIDEST:]}".rstrip())
+            self._name(step)
+            self._write(f"  {done} of {total}  {_named(what)}".rstrip())
+        if done >= total:
+            for other in [one for one, of in self._totals.items() if self._done[one] < of][:1]:
+                self._name(other)
+
+    def _name(self, step: str) -> None:
+        """Write the heading of a stage: what is written below it is of this one."""
+        if step not in self._told or (self._told[-1] != step and self._totals.get(step, 0) > 1):
+            self._told.append(step)
+            self._write(_sentence(step))
 
     def _write(self, line: str) -> None:
         print(line, file=sys.stderr, flush=True)  # noqa: T201 - what was asked for
@@ -162,7 +172,15 @@ class Bars:
         """Move the bar, and say what it moved over."""
         if step in self._tasks:
             # names of projects are foreign: nothing in them reaches the terminal
-            self._screen.update(self._tasks[step], advance=1, what=harmless(what)[-_WIDEST:])
+            self._screen.update(self._tasks[step], advance=1, what=_named(what))
+
+
+def _named(project: str) -> str:
+    """Return what people call a project; of a long name the end, which tells most, and a mark of the rest."""
+    from slowwave.observability.lessons import short_names  # noqa: PLC0415 - --help stays fast
+
+    name = harmless(short_names([project])[project])
+    return name if len(name) <= _WIDEST else f"...{name[3 - _WIDEST :]}"
 
 
 def _sentence(step: str) -> str:

@@ -154,9 +154,16 @@ def _otherwise(row: "Standing") -> str:
     """Return how a project stands that needs nobody."""
     size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
     closed = next((_CLOSED.get(gate.gate, gate.reason) for gate in row.gates if not gate.passed), "")
-    when = "due for a dream" if row.due else f"next dream from {short_time(row.due_at)} on" if row.due_at else closed
+    when = "due for a dream" if row.due else f"next dream {_from_when(row)}" if row.due_at else closed
     new = f"; {counted(row.backlog, 'fact')} not looked at yet" if row.backlog else ""
     return f"{when or 'nothing to dream of'}{new} ({size})"
+
+
+def _from_when(row: "Standing") -> str:
+    """Return from when on a project dreams that the time gate stops now, and whether that is all that stops it."""
+    at = short_time(row.due_at)
+    is_all = all(gate.passed or gate.gate != "sessions" for gate in row.gates)
+    return f"from {at} on" if is_all else f"once more sessions changed, not before {at}"
 
 
 def _project(row: "Standing", name: str) -> Iterator[str]:
@@ -169,7 +176,7 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
     changed = f"; the last that changed anything: {row.last_change}" if row.last_change else ""
     yield f"  last dream {short_time(row.last_dream or '') or 'never'}{changed}"
     if row.due_at:
-        yield f"  next due   {short_time(row.due_at)}"
+        yield f"  next due   {_from_when(row)}"
     for gate in row.gates:
         yield f"  {good('pass') if gate.passed else open_to('stop')}       {gate.gate}: {gate.reason}"
     if row.waiting:

@@ -30,10 +30,11 @@ ENOUGH = 5 / 6
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """The sessions that changed since the last dream, and those that do not count."""
+    """The sessions that changed since the last dream, and those that do not count; before the first one all of them."""
 
     sessions: tuple[StoredSession, ...]
     live: tuple[str, ...]
+    is_first: bool = False
 
 
 def time_gate(project: str, last: int | None, now: datetime, min_hours: float) -> Gate:
@@ -64,13 +65,15 @@ def changed_since(
             live.append(f"{session.id}: {reason}")
         else:
             changed.append(session)
-    return Changed(tuple(changed), tuple(live))
+    return Changed(tuple(changed), tuple(live), last is None)
 
 
 def session_gate(project: str, changed: Changed, min_sessions: int) -> Gate:
     """Pass when enough sessions changed since the last dream."""
     number = len(changed.sessions)
-    reason = f"{number} session{'' if number == 1 else 's'} changed since the last dream, {min_sessions} needed"
+    since = "" if changed.is_first else " changed since the last dream"
+    needed = f"{min_sessions} needed{' for a first dream' if changed.is_first else ''}"
+    reason = f"{number} session{'' if number == 1 else 's'}{since}, {needed}"
     if changed.live:
         reason += f"; {len(changed.live)} in use do not count"
     return Gate("sessions", project, passed=number >= min_sessions, reason=reason)
@@ -85,9 +88,10 @@ def or_after_waiting(few: Gate, since: datetime | None, now: datetime, max_wait:
         now: the current time.
         max_wait: how long it may wait for further sessions.
     """
-    if since is None:
-        return few
     day = timedelta(days=1)
+    if since is None:
+        reason = f"{few.reason}, or a fact that has waited {max_wait / day:g} days: none waits"
+        return Gate(few.gate, few.project, passed=False, reason=reason)
     passed = now - since >= max_wait
     reason = f"{few.reason}, {'but' if passed else 'or'} a fact that has waited {max_wait / day:g} days"
     return Gate(

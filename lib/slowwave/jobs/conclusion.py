@@ -20,7 +20,7 @@ from slowwave.errors import SlowwaveError, told
 from slowwave.jobs.choice import folders_of, memory_folders
 from slowwave.jobs.model import journal_of
 from slowwave.memory.delivery.register import Register, read_register
-from slowwave.memory.delivery.targets import OF_AGENTS
+from slowwave.memory.delivery.targets import OF_AGENTS, unfit
 from slowwave.memory.model import name_to_json
 from slowwave.models.base import ModelError
 from slowwave.models.meter import Account, read_account
@@ -126,6 +126,9 @@ def conclude(
     known = _known(report, began, around, projects)
     night = msgspec.structs.replace(night, needs=len(known.needs))
     found = known.of_dreams(report.dream_ids)
+    if began.partial:  # who asked about one project is not told what waits in others
+        chosen = {project.key for project in projects}
+        found.asks = [ask for ask in found.asks if ask.project in chosen]
     found.unloaded = _unloaded(known, found, around, projects, report)
     report.learned = msgspec.to_builtins(found)
     view = view_with([*earlier, night], around.environ, problems, known)
@@ -170,13 +173,16 @@ def _known(report: Report, began: Began, around: Around, projects: Sequence[Proj
 def _unloaded(
     known: Known, found: Learned, around: Around, projects: Sequence[Project], report: Report
 ) -> dict[str, list[str]]:
-    """Return the clients that do not get what their sessions taught, since they load no memory folder, by project."""
+    """Return the clients that do not get what their sessions taught, since they load no memory folder, by project.
+
+    Projects that no file could be written in, for example since their folder is on another machine, are left out.
+    """
     try:
         register = read_register(around.environ) or Register()
     except SlowwaveError as error:
         report.warnings.append(NAMELESS(f"delivery: {error}"))
         return {}
-    roots = {project.key: name_to_json(project.root) for project in projects}
+    roots = {project.key: name_to_json(project.root) for project in projects if not unfit(project.root, around.environ)}
     changed = {dream.project for dream in found.dreams if dream.changes}
     unloaded: dict[str, list[str]] = {}
     for one in known.every:

@@ -37,7 +37,7 @@ _WORDS = {
     **dict.fromkeys(("compact", "compact_at_night", "compact_group"), "compacting long sessions"),
     **dict.fromkeys(
         ("retain_everywhere", "retain_at_night", "retain_sessions", "retain_at_the_end"),
-        "archiving and tidying sessions",
+        "looking for sessions to archive or tidy",
     ),
     **dict.fromkeys(("erase", "erase_group"), "taking secrets out of projects"),
     **dict.fromkeys(("finish_erasing", "erase_others"), "taking secrets out of everything else"),

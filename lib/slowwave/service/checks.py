@@ -31,7 +31,7 @@ from slowwave.memory.book import read_book
 from slowwave.memory.delivery.files import deliver
 from slowwave.memory.delivery.hooks import failures
 from slowwave.memory.delivery.register import REFUSED, Register, read_register
-from slowwave.memory.delivery.targets import OF_AGENTS
+from slowwave.memory.delivery.targets import OF_AGENTS, unfit
 from slowwave.memory.folder import INDEX, LOCK_FILE
 from slowwave.memory.guard import OWN_FOLDER, siblings
 from slowwave.models import model_of
@@ -430,12 +430,17 @@ def delivery(found: Discovery, settings: Settings, environ: Mapping[str, str]) -
         return Check("delivery", ok=False, seen=str(error), fix="follow that remedy")
     if not register.rules and not register.files and not register.hooks:
         unread = [
-            p for p in found.projects if (p.memory / INDEX).exists() and {s.dialect for s in p.sessions} & {*OF_AGENTS}
+            p
+            for p in found.projects
+            if (p.memory / INDEX).exists()
+            and {s.dialect for s in p.sessions} & {*OF_AGENTS}
+            and not unfit(p.root, environ)
         ]
         seen = "nobody asked for memories in files that agents read"
         if not unread:
             return Check("delivery", ok=True, seen=seen)
-        seen += f"; {len(unread)} projects have clients that load none else, first: {unread[0].key}"
+        many = f"{len(unread)} projects have clients that load none" if len(unread) > 1 else "a client loads none"
+        seen += f"; {many} otherwise, {'first' if len(unread) > 1 else 'in'}: {unread[0].key}"
         return Check("delivery", ok=True, seen=seen, fix="slowwave install --dry-run shows what it would write")
     seen = f"{len(register.files)} files hold memories, and clients have {len(register.pages)} commands"
     if register.hooks:

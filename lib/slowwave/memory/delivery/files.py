@@ -16,6 +16,7 @@ from slowwave.errors import RefusedError
 from slowwave.memory.book import read_book, standing_of
 from slowwave.memory.delivery.hooks import follow, prune_tables
 from slowwave.memory.delivery.register import (
+    ABSENT,
     REFUSED,
     Block,
     Delivery,
@@ -28,7 +29,7 @@ from slowwave.memory.delivery.register import (
     told_as,
 )
 from slowwave.memory.delivery.sections import MARKDOWN, Marks, carry_out, changed, section_of, shown_in, without_section
-from slowwave.memory.delivery.targets import Means, Target, means_of, most_bytes, strays, unfit, unseen
+from slowwave.memory.delivery.targets import NOT_THERE, Means, Target, means_of, most_bytes, strays, unfit, unseen
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.model import iso, name_from_json, name_to_json
 from slowwave.memory.team import read_others
@@ -169,7 +170,8 @@ def _project(project: Project, delivery: Delivery) -> None:
     wanted: dict[str, Placed] = {}
     if rules and (reason := unfit(project.root, delivery.environ)):
         if delivery.asked:
-            delivery.say(project.root or project.key, REFUSED, reason, project.key)
+            action = ABSENT if reason == NOT_THERE else REFUSED
+            delivery.say(project.root or project.key, action, reason, project.key)
         return
     if rules:
         wanted = _wanted(project, rules, mine, delivery)
@@ -244,7 +246,7 @@ def _renew(path: Path, placed: Placed, delivery: Delivery) -> None:
     lines, since = _lines(path, placed, delivery)
     if lines is None and name_to_json(path) not in delivery.register.files:
         if delivery.asked:
-            delivery.say(path, "skip", "nothing is remembered yet; the first night that does writes it", placed.project)
+            delivery.say(path, "skip", "nothing is remembered yet; the first night that remembers something writes it", placed.project)
         return
     git_list = placed.exclude
     root = placed.folder

@@ -9,7 +9,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -26,7 +26,7 @@ from slowwave.memory.delivery.targets import unfit
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.places import home_folder, state_folder
-from slowwave.stores.model import Project, latest_version, version_order
+from slowwave.stores.model import Project, StoredSession, latest_version, version_order
 
 if TYPE_CHECKING:
     from slowwave.memory.delivery.register import Delivery
@@ -150,10 +150,15 @@ def hooked_clients(project: Project, register: Register) -> dict[str, str]:
     for client in sorted({s.dialect for s in project.sessions} & CLIENTS.keys()):
         rule = register.rule(client, root)
         if rule is not None and rule.on and rule.hooks:
-            version = latest_version(project.sessions, client)
-            is_new = version_order(version) >= version_order(CLIENTS[client].since)
-            found[client] = "" if is_new else f"{version or 'its version'} hands on nothing that a hook says"
+            found[client] = _too_old(project.sessions, client)
     return found
+
+
+def _too_old(sessions: Iterable[StoredSession], client: str) -> str:
+    """Return why the version of a client that was used last can have no hooks, or ""."""
+    version, since = latest_version(sessions, client), CLIENTS[client].since
+    is_new = version_order(version) >= version_order(since)
+    return "" if is_new else f"that needs {client} {since} or newer, and its last session names {version or 'none'}"
 
 
 def write_table(root: str, memory: Path, points: Sequence[Point], environ: Mapping[str, str]) -> bool:
@@ -261,7 +266,9 @@ def follow(projects: Sequence[Project], delivery: "Delivery", *, is_all: bool) -
             reasons.setdefault(client, against)
     for client, is_wanted in wanted.items():
         if not is_wanted and delivery.asked:
-            delivery.say(client, "needless", f"no line before a call: {reasons[client]}", _ALL)
+            every = (session for project in projects for session in project.sessions)
+            reason = _too_old(every, client) or reasons[client]
+            delivery.say(client, "needless", f"what memory knows is not said before its calls: {reason}", _ALL)
     paths = {name_to_json(settings_of(client, environ)): client for client, is_on in wanted.items() if is_on}
     if paths and not delivery.dry_run:
         write_program(environ)

@@ -241,6 +241,8 @@ def delivering(environ: Mapping[str, str]) -> Generator[None]:
 
 
 REFUSED = "refused"
+# of a project that was worked on elsewhere: nothing can be written there, and nothing is wrong
+ABSENT = "absent"
 
 
 @dataclass(slots=True)

@@ -70,6 +70,9 @@ class Means:
     refused: Mapping[str, str]
 
 
+NOT_THERE = "its folder is not there"
+
+
 def most_bytes(clients: tuple[str, ...]) -> int:
     """Return how much of a file all of its readers take."""
     return min((_MOST.get(client, _MOST_OF_ANY) for client in clients), default=_MOST_OF_ANY)
@@ -81,7 +84,7 @@ def unfit(root: str, environ: Mapping[str, str]) -> str:
         return "no session names its folder"
     path, home = Path(root), home_folder(environ)
     if not path.is_dir():
-        return "its folder is not there"
+        return NOT_THERE
     if home.resolve().is_relative_to(path.resolve()):
         return "its folder has the home folder in it: clients would read the file in every project below"
     return ""
