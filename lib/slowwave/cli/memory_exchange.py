@@ -19,6 +19,7 @@ from slowwave.consolidation.team import accept_for_team, share, team_of
 from slowwave.errors import DONE, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.extraction.candidates import MAX_TEXT, read_quarantine
 from slowwave.files import atomic_write
+from slowwave.jobs.choice import MOST_NAMES
 from slowwave.letters import one_line
 from slowwave.memory.book import Book, Memory, read_book, standing_of
 from slowwave.memory.delivery.sections import section_of, with_section
@@ -44,7 +45,7 @@ BESIDE = "check this: a tool's output brought the same into"
 
 def show_export(args: argparse.Namespace) -> int:
     """Print one project's memory as JSON or as a section of Markdown, or put that section into a file."""
-    folder = _the_only(args.folders)
+    folder = _the_only(args)
     book = read_book(folder.path)
     standing = standing_of(book, settings_of(args).consolidation.half_lives)
     doubts = doubts_of(folder.path)
@@ -75,7 +76,7 @@ def show_export(args: argparse.Namespace) -> int:
 
 def show_context(args: argparse.Namespace) -> int:
     """Print what is worth most of one project's memory, whoever wrote it, within a number of tokens."""
-    folder = _the_only(args.folders)
+    folder = _the_only(args)
     book = read_book(folder.path)
     doubts = doubts_of(folder.path)
     by_hand = notes_of(folder, book, args)
@@ -94,15 +95,37 @@ def show_context(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _the_only(folders: list[MemoryFolder]) -> MemoryFolder:
-    own = [folder for folder in folders if not folder.is_global]
+def _the_only(args: argparse.Namespace) -> MemoryFolder:
+    """Return the memory folder that is meant: of the project that was named, else of the one that we are in.
+
+    Raises:
+        NotFoundError: there is no memory folder.
+        UsageError: nothing says which of several is meant.
+    """
+    own: list[MemoryFolder] = [folder for folder in args.folders if not folder.is_global]
     if not own:
         raise NotFoundError("no memory folder; slowwave run nightly makes one")
+    if len(own) > 1 and not args.project and (here := _around(own, settings_of(args))):
+        return here
     if len(own) > 1:
+        known = sorted(short_names(folder.project for folder in own).values())
+        more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+        which = "match" if args.project else "have a memory, and this folder is in none of them"
         raise UsageError(
-            f"{len(own)} projects match; choose one with --project: {', '.join(f.project for f in own[:5])}"
+            f"{len(own)} projects {which}; choose one with --project: {', '.join(known[:MOST_NAMES])}{more}"
         )
     return own[0]
+
+
+def _around(own: list[MemoryFolder], settings: Settings) -> MemoryFolder | None:
+    """Return the memory folder of the project whose folder we are in, the innermost one."""
+    here = Path.cwd()
+    around = [p for p in known_projects(settings, os.environ).projects if p.root and here.is_relative_to(p.root)]
+    for project in sorted(around, key=lambda p: -len(p.root)):
+        for folder in own:
+            if folder.path == project.memory.resolve():
+                return folder
+    return None
 
 
 def _put(path: Path, lines: list[str]) -> bool:

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,7 +30,17 @@ from slowwave.places import archive_folder
 from slowwave.secrets.redactor import Redactor, redactor_of
 
 # what becomes of a memory, as every other screen calls it
+_NAMES = {"held": "true", "candidates": "noted as", "successor": "replaced by"}
 _STATUS = {"superseded": "replaced", "removed-by-person": "you took it out", "edited-by-person": "you reworded it"}
+# whose words a note is, for a person
+SPEAKERS = {
+    "user_explicit": "typed or pasted in the session",
+    "user_correction": "typed as a correction",
+    "command_outcome": "commands showed it",
+    "assistant": "an agent said it",
+}
+_MOST_LINES = 6
+_COMMAND = re.compile(r"`([^`]+)`")
 _HOW = "slowwave memory why ID tells where one comes from; slowwave memory drop ID takes one out"
 NOBODY: tuple[Writer, Source | None] = ("person", None)
 
@@ -165,10 +176,13 @@ def show_one(args: argparse.Namespace) -> int:
     row["held"] = _held(memory)
     if memory.status != "active":
         del row["file"]  # its line is in none
+    row["confidence"] = f"{memory.confidence:.0%}"
+    row["candidates"] = ", ".join(memory.candidates)
     for name, value in row.items():
-        if value and name not in {"evidence", "sightings"}:
-            say(f"{name.replace('_', ' '):<12} {_STATUS.get(value, value) if name == 'status' else value}")
-    say(f"{'evidence':<12} {len(memory.evidence)} pieces; slowwave memory why {memory.id} shows them")
+        if value and name not in {"evidence", "sightings", "valid_from", "valid_to"}:
+            what = _NAMES.get(name, name.replace("_", " "))
+            say(f"{what:<12} {_STATUS.get(value, value) if name == 'status' else value}")
+    say(f"{'evidence':<12} {counted(len(memory.evidence), 'piece')}; slowwave memory why {memory.id} shows them")
     if memory.status == "active":
         say(f"{'drop':<12} slowwave memory drop {memory.id} takes it out")
     return DONE
@@ -178,7 +192,8 @@ def show_why(args: argparse.Namespace) -> int:
     """Print why something is remembered: evidence, sessions, events."""
     folder, memory = _found(args)
     redact = redactor_of(settings_of(args), os.environ, create=False)
-    evidence = [_evidence(c, redact) for c in check_all(memory.evidence, folder.transcripts)]
+    commands = _COMMAND.findall(memory.text)
+    evidence = [_evidence(c, redact, commands) for c in check_all(memory.evidence, folder.transcripts)]
     events = [e for e in read_ledger(folder.path) if memory.id in {e.memory, e.successor}]
     if args.json:
         row = row_of(folder, memory) | _details(memory)
@@ -259,7 +274,7 @@ def _details(memory: Memory) -> dict[str, Any]:
     }
 
 
-def _evidence(checked: Checked, redact: Redactor) -> dict[str, Any]:
+def _evidence(checked: Checked, redact: Redactor, commands: Sequence[str]) -> dict[str, Any]:
     evidence = checked.evidence
     return {
         **msgspec.to_builtins(evidence),
@@ -267,31 +282,47 @@ def _evidence(checked: Checked, redact: Redactor) -> dict[str, Any]:
         "archived": checked.is_archived,
         "found": checked.path,
         "offset_found": checked.offset if checked.offset >= 0 else evidence.offset,
-        "said": said_at(checked, redact),
+        "said": said_at(checked, redact, commands),
     }
 
 
 def _held(memory: Memory) -> str:
-    return ", ".join(f"{begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
+    return ", ".join(f"from {begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
 
 
 def _why(memory: Memory, evidence: list[dict[str, Any]], notes: Mapping[str, str]) -> Iterator[str]:
     first = _about(memory)
     text = f"{harmless(memory.text)}{_mark(memory, notes)}"
     yield from wrapped(text, first=first, rest=" " * len(first), width=screen_width())
-    yield f"  {_STATUS.get(memory.status, memory.status)}, true from {_held(memory)}"
+    yield f"  {_STATUS.get(memory.status, memory.status)}, true {_held(memory)}"
     yield f"Said in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
     for sighting in memory.sightings:
-        yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {sighting.origin}"
+        who = SPEAKERS.get(sighting.origin, sighting.origin)
+        yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {who}"
     yield "Evidence:"
-    for item in evidence:
-        place = f"row {item['record']}" if names_row(item["record"]) else f"at byte {item['offset_found']}"
-        finding = f"{item['finding']}, archived" if item["archived"] else item["finding"]
-        yield f"  {finding:<8} {item['found']} {place}"
-        yield f'           "{harmless(item.get("quote", ""))}"'
-        for line in item["said"].splitlines():
-            yield f"           > {harmless(line)}"
+    yield from _places(evidence)
     yield "Events:"
+
+
+def _places(evidence: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield where it was said, file by file; what was told before is not told again."""
+    above, told = ("", "", ""), set[str]()
+    for item in evidence:
+        finding = f"{item['finding']}, archived" if item["archived"] else item["finding"]
+        file = (finding, item["found"], item.get("quote", ""))
+        if file != above:
+            above = file
+            yield f"  {finding:<8} {item['found']}"
+            yield f'           "{harmless(file[2])}"'
+        yield f"           row {item['record']}" if names_row(item["record"]) else f"           at byte {item['offset_found']}"
+        if item["said"] in told:
+            yield "           > as above"
+            continue
+        told.update(filter(None, [item["said"]]))
+        lines = [line for line in item["said"].splitlines() if line.strip()]
+        yield from (f"           > {harmless(line)}" for line in lines[:_MOST_LINES])
+        if len(lines) > _MOST_LINES:
+            yield f"           > and {counted(len(lines) - _MOST_LINES, 'more line')}"
 
 
 def _about(memory: Memory) -> str:

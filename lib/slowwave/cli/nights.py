@@ -15,8 +15,9 @@ from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.jobs.choice import memory_folders
 from slowwave.memory.transaction import recover
 from slowwave.observability.charts import duration
-from slowwave.observability.lessons import Dream, Learned, Remembered, in_words, learned, remembered, short_names
+from slowwave.observability.lessons import Dream, Learned, Remembered, in_all, in_words, learned, remembered, short_names
 from slowwave.observability.night import Night, read_nights, state
+from slowwave.report import counted
 
 _USUAL = 14
 _ACTIONS = ("list", "show")
@@ -86,7 +87,9 @@ def _list(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
 def _entry(
     at: str, night: Night | None, run: str, dreams: list[Dream], names: dict[str, str], width: int
 ) -> Iterator[str]:
-    what = in_words(Counter(c.kind for d in dreams for c in d.changes if not d.is_undone))
+    what = in_all(dreams)
+    if night is not None and not any(dream.changes for dream in dreams) and night.counted("candidates"):
+        what = f"{counted('candidates', night.counted('candidates'))}, nothing remembered yet"
     when = short_time(at)
     if night is None and dreams[0].is_by_person:
         yield from wrapped(f"{when}  you decided: {_of_dream(dreams[0], names)}", rest=" " * 18, width=width)
@@ -133,7 +136,7 @@ def _show(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
 
 def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str]) -> Iterator[str]:
     width = screen_width()
-    about = f"{short_time(night.at)}, {state(night)}: {told}" if night is not None else str(told)
+    about = f"{short_time(night.at)}, {state(night)}: {in_all(told.dreams)}" if night else in_all(told.dreams)
     title = f"{night.job} {name}  " if night is not None else f"{name}  "
     yield from wrapped(about, first=title, rest="  ", width=width, draw=bold)
     for project, changes in told.by_project():  # all of it: that is what one asks for

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.memory_facts import chosen
+from slowwave.cli.memory_facts import SPEAKERS, chosen
 from slowwave.cli.output import bold, dim, harmless, say, say_json, screen_width, warn, wrapped
 from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.screen import ask_lines
@@ -130,10 +130,17 @@ def _asked(args: argparse.Namespace) -> tuple[str, str]:
 
 
 def _list(args: argparse.Namespace, desk: Desk) -> int:
-    every = desk.waiting()
+    """Print what waits, and how much waits for evidence; code 5 where a dream waits, as after the run that parked it."""
+    limits = desk.settings.consolidation
+    asked_from = limits.review_confidence
+    limits = msgspec.structs.replace(limits, review_confidence=0.0)
+    all_of_it = Desk(desk.folders, msgspec.structs.replace(desk.settings, consolidation=limits), desk.environ, desk.clock)
+    waiting = all_of_it.waiting()
+    every = [waits for waits in waiting if _is_asked(waits, asked_from)]
+    code = PARKED if any(isinstance(waits.about, Parked) for waits in every) else DONE
     if args.json:
         say_json(_row(waits) for waits in every)
-        return PARKED if every else DONE
+        return code
     shown = [waits for waits in every if args.all or waits.ask.is_worth_it]
     names = short_names(waits.ask.project for waits in every)
     for number, waits in enumerate(shown, 1):
@@ -145,9 +152,19 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
     elif shown:
         for line in wrapped(_HOW, rest="  ", width=screen_width()):
             say(line)
-    if left := len(every) - len(shown):
-        say(f"{left} more wait for evidence, not for you: slowwave review list --all")
-    return PARKED if every else DONE
+    if left := len(waiting) - len(shown):
+        unsure = len(waiting) - len(every)
+        rest = f"; {unsure} are less than {asked_from:.0%} sure" if unsure else ""
+        listed = f": slowwave review list --all shows {len(every) - len(shown)}" if len(every) > len(shown) else ""
+        say(f"{left} more {'waits' if left == 1 else 'wait'} for evidence, not for you{listed}{rest}")
+    return code
+
+
+def _is_asked(waits: Waits, least: float) -> bool:
+    """Say whether a person may be asked about it at all: what is too unsure, and not in doubt, only waits."""
+    if isinstance(waits.about, Parked) or waits.ask.is_worth_it or waits.ask.confidence >= least:
+        return True
+    return any(c.doubt for c in waits.about.fact.candidates)
 
 
 def _row(waits: Waits) -> dict[str, Any]:
@@ -201,7 +218,7 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
         )
         yield from wrapped(f'"{desk.redact(waits.about.against.text)}"', first="    ", rest="    ", width=width)
     for seen in waits.about.fact.sightings:
-        who = _SPEAKERS.get(seen.origin, seen.origin)
+        who = SPEAKERS.get(seen.origin, seen.origin)
         yield f"  {seen.observed_at}  {seen.dialect} {harmless(seen.session)}  {who}"
     for source in desk.sources(waits):
         if source.before:
@@ -209,14 +226,6 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
         yield from wrapped(source.around or source.quote, first="    | ", rest="    | ", width=width)
         gone = "" if source.finding in ("ok", "moved") else f" ({source.finding})"
         yield dim(f"      {harmless(source.path)}{gone}")
-
-
-_SPEAKERS = {
-    "user_explicit": "typed or pasted in the session",
-    "user_correction": "typed as a correction",
-    "command_outcome": "commands showed it",
-    "assistant": "an agent said it",
-}
 
 
 class Sitting:

@@ -32,6 +32,7 @@ from slowwave.formats.model import Problem
 from slowwave.formats.registry import NAMES
 from slowwave.jobs.choice import chosen_by
 from slowwave.moments import moment
+from slowwave.observability.lessons import short_names
 from slowwave.places import archive_folder
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import Listing, Wanted, list_sessions
@@ -78,15 +79,16 @@ def _forms(rows: Sequence[SessionRow]) -> Iterator[object]:
 
 
 def _print_rows(rows: Sequence[SessionRow], older: int, hidden: int) -> None:
+    names = short_names(row.project for row in rows)
     project = ""
     for row in sorted(rows, key=lambda row: row.project):
         if row.project != project:
             project = row.project
-            say(bold(project))
+            say(bold(names[project]))
         parts = f", {row.parts} parts" if row.parts > 1 else ""
-        bad = f", {row.bad_lines} bad lines" if row.bad_lines else ""
+        bad = f", {counted(row.bad_lines, 'damaged line')}" if row.bad_lines else ""
         kind = "" if row.kind == "main" else f" {row.kind}"
-        size = f"{row.messages} messages, {_size(row.bytes)}{parts}{bad}"
+        size = f"{counted(row.messages, 'message')}, {_size(row.bytes)}{parts}{bad}"
         say(f"  {row.id}  {short_time(row.last_activity)}  {dim(f'{row.dialect}{kind}  {size}')}")
         for line in _title_of(row, 6):
             say(line)

@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     rows, problems = standings(settings, os.environ, clock, project=args.project)
     kept, past = kept_by(settings.retention, os.environ), lately(settings.model, os.environ, clock.now())
     backfills, broken = unfinished(os.environ)
+    told = {one.run_id for one in backfills}  # these are told with the command that goes on with them
+    past.stopped = [night for night in past.stopped if night.run_id not in told]
     learned = morning(settings, os.environ, past.last, project=args.project)
     if args.json:
         of_backfills = {"unfinished": backfills, "problems": broken}
@@ -240,10 +242,8 @@ def _how_far(one: "Unfinished") -> str:
 
 def of_morning(found: "Morning") -> Iterator[str]:
     """Yield what was learned last, and what needs a person: the first that somebody wants to know who comes back."""
-    from slowwave.observability.lessons import in_words  # noqa: PLC0415 - --help stays fast
-
     if found.run:
-        yield f"Learned {short_time(found.at)}: {in_words(found.numbers)}  (slowwave nights show {found.run})"
+        yield f"Learned {short_time(found.at)}: {found.told}  (slowwave nights show {found.run})"
     if found.needs:
         yield open_to(f"Waiting for you: {found.needs}") + "  (slowwave review)"
     if found.run or found.needs:

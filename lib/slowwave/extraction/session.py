@@ -24,6 +24,7 @@ from slowwave.secrets.blocklist import Blocked, moment_name, record_name
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.scan import HARMLESS
 
 
 def unerased(messages: Sequence[Message], blocked: Blocked | None) -> Sequence[Message]:
@@ -108,7 +109,7 @@ def read_session(
         size = sum(state.path.stat().st_size for state in states)
     else:
         size = session.size
-    problems = [str(problem) for problem in transcript.problems]
+    problems = [str(problem) for problem in transcript.problems if problem.kind not in HARMLESS]
     if transcript.kind == "subagent":
         return Read(states, [], Taken(), problems, size, 0, is_subagent=True, unknown=transcript.unknown_types)
     messages = [m for m in transcript.messages if _is_within(m, states)]

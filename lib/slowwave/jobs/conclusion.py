@@ -25,7 +25,7 @@ from slowwave.memory.model import name_to_json
 from slowwave.models.base import ModelError
 from slowwave.models.meter import Account, read_account
 from slowwave.observability.alarms import REMEMBERING, alarms_of
-from slowwave.observability.lessons import Learned
+from slowwave.observability.lessons import Learned, short_names
 from slowwave.observability.memories import Known, known_of
 from slowwave.observability.night import (
     BROKEN,
@@ -281,7 +281,7 @@ _DEEDS = (
     ("merged", "merged", "fact", " into memories"),
     ("superseded", "superseded", "memory", ""),
     ("extracted", "read", "session", ""),
-    ("candidates", "found", "candidate", ""),
+    ("candidates", "noted", "fact", ""),
     ("compacted", "compacted", "session", ""),
     ("pruned", "cleared old outputs in", "session", ""),
     ("removed", "moved", "session", " to the trash"),
@@ -309,7 +309,7 @@ class Outcome:
 def title_of(job: str, at: datetime, projects: Sequence[Project], *, dry_run: bool = False) -> str:
     """Return what people call a run: ``nightly 2026-11-23 tern, quill``; the projects with most sessions first."""
     most = sorted(projects, key=lambda project: -len(project.sessions))
-    names = list(dict.fromkeys(Path(project.root).name or project.key for project in most))
+    names = list(dict.fromkeys(short_names(project.key for project in most).values()))
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     said = f"{job} {at.astimezone().date()} {', '.join(names[:MOST_NAMES])}{more}".rstrip()
     return f"{said} (dry run)" if dry_run else said

@@ -33,7 +33,7 @@ from slowwave.memory.foreign import known_lines
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.model import iso, name_from_json
 from slowwave.observability.alarms import REMEMBERING
-from slowwave.observability.lessons import Kind, learned, remembered
+from slowwave.observability.lessons import Kind, in_all, learned, remembered
 from slowwave.observability.night import STOPPED, Alarm, Night, Spent, history_path, read_nights
 from slowwave.observability.progress import AtWork, over_because, read_notes, stopped
 from slowwave.places import archive_folder, home_folder, state_folder
@@ -208,13 +208,15 @@ class Morning(msgspec.Struct):
     Attributes:
         run: id of the last run that changed a memory, or "".
         at: when its first dream began, ISO time, or "".
-        numbers: how many changes of each kind it made.
+        numbers: how many changes of each kind it made, as far as they were not taken back.
+        told: all that it made in words, with how much of it was taken back.
         needs: how many things wait for a person and are worth their time.
     """
 
     run: str = ""
     at: str = ""
     numbers: dict[Kind, int] = {}
+    told: str = ""
     needs: int = 0
 
 
@@ -245,7 +247,8 @@ def morning(settings: Settings, environ: Mapping[str, str], last: Night | None, 
         latest = max(changed, key=lambda dream: (dream.at, dream.id))
         run = [dream for dream in changed if dream.run == latest.run] if latest.run else [latest]
         found.run, found.at = latest.run or latest.id, min(dream.at for dream in run)
-        found.numbers = learned(every, lambda dream: dream in run).numbers
+        of_run = learned(every, lambda dream: dream.run == latest.run if latest.run else dream in run)
+        found.numbers, found.told = of_run.numbers, in_all(of_run.dreams)
     return found
 
 

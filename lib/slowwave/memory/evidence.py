@@ -381,8 +381,15 @@ def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: 
     return list(found.values())[:most]
 
 
-def said_at(checked: Checked, redact: Redactor) -> str:
-    """Return what was said where evidence was found, cut around its quote, without secrets; "" when it is gone."""
+def said_at(checked: Checked, redact: Redactor, commands: Sequence[str] = ()) -> str:
+    """Return what was said where evidence was found, cut around its quote, without secrets; "" when it is gone.
+
+    Args:
+        checked: the evidence.
+        redact: takes out secrets, and what was erased.
+        commands: where the quote stands in another record, one of these is shown if this one has it: the call of which
+            the quote is the answer.
+    """
     if checked.finding not in {"ok", "moved"}:
         return ""
     from rapidfuzz import fuzz  # noqa: PLC0415 - the commands that only list things need it not
@@ -398,7 +405,8 @@ def said_at(checked: Checked, redact: Redactor) -> str:
 
     best = max(texts, key=lambda text: (likeness(text), -len(text))) if quote else texts[0]
     if quote and likeness(best) < _LEAST_ALIKE:
-        return ""
+        calls = [text for text in texts if any(command in text for command in commands)]
+        return _around(_without_secrets(min(calls, key=len), redact), "") if calls else ""
     # secrets are looked for in the whole text: a cut one would not be known as one
     return _around(_without_secrets(best, redact), quote)
 

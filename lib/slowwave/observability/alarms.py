@@ -67,7 +67,7 @@ def _silence(nights: Sequence[Night], most: int) -> Iterator[Alarm]:
     gates = ", ".join(f"{gate} {_number(number, 'time')}" for gate, number in closed.most_common(_MOST_NAMED))
     why = f"gates refused: {gates}" if gates else "no gate refused"
     noted = sum(night.counted("candidates") for night in runs)
-    what = f"{_number(len(silent), 'night')} with new sessions gave {_number(noted, 'candidate')} and no dream"
+    what = f"{_number(len(silent), 'night')} with new sessions gave {_number(noted, 'fact')} and no dream"
     yield Alarm("silence", f"{what}; {why}; slowwave status says more", len(silent))
 
 
@@ -93,7 +93,7 @@ def _backlog(night: Night, longest: timedelta) -> Iterator[Alarm]:
         return
     age = night.began - datetime.fromisoformat(night.oldest)
     if age > longest:
-        what = f"{_number(night.backlog, 'candidate')} in the backlog of dreams, the oldest for {age.days} days"
+        what = f"{_number(night.backlog, 'fact')} in the backlog of dreams, the oldest for {age.days} days"
         yield Alarm("backlog", f"{what}; slowwave status says why", age.days)
 
 
@@ -116,7 +116,7 @@ def _unknown(earlier: Sequence[Night], night: Night) -> Iterator[Alarm]:
     if new:
         more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
         what = f"records of unknown types appeared: {', '.join(new[:_MOST_NAMED])}{more}"
-        yield Alarm("unknown-records", f"{what}; they are kept as they are and not understood", len(new))
+        yield Alarm("unknown-records", f"{what}; nothing of them is lost, but nothing in them is read: update slowwave", len(new))
 
 
 def _number(number: int, thing: str) -> str:

@@ -183,6 +183,17 @@ def in_words(numbers: Mapping[Kind, int]) -> str:
     return ", ".join(parts) or "nothing new"
 
 
+def in_all(dreams: Iterable[Dream]) -> str:
+    """Return how much dreams changed, and how much of it was taken back since: both, so that the numbers stay."""
+    every = list(dreams)
+    found = Counter(change.kind for dream in every for change in dream.changes)
+    said = in_words({kind: found[kind] for kind in KINDS if found[kind]})
+    gone = sum(change.kind != "moved" for dream in every if dream.is_undone for change in dream.changes)
+    if not gone:
+        return said
+    return f"{said}, {'all' if gone == sum(found.values()) - found['moved'] else gone} of them taken back"
+
+
 def remembered(folders: Iterable[MemoryFolder]) -> tuple[list[Remembered], list[str]]:
     """Return the dreams of memory folders, and which folders could not be read."""
     found: list[Remembered] = []

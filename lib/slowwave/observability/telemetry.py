@@ -155,7 +155,7 @@ def log_night(night: Night) -> None:
         if alarm.name == "failures" and not log.hasHandlers():
             continue  # Python itself would print it, and who began the run prints each failure
         fields = {"event": "alarm", "alarm": alarm.name, "count": alarm.count}
-        log.warning("%s", alarm.summary, extra={"fields": fields})
+        log.warning("alarm %s: %s", alarm.name, alarm.summary, extra={"fields": fields})
     fields = {
         "event": "run",
         "job": night.job,

@@ -169,7 +169,7 @@ def test_facts_between_the_thresholds_are_shown_with_reason_and_evidence(
 ) -> None:
     _weak(house, "The cache is slow", "c")
     _weak(house, "The mailer is old", "d", 0.15)
-    rows = [json.loads(line) for line in _run(capsys, house, "review", "--json", code=5).splitlines()]
+    rows = [json.loads(line) for line in _run(capsys, house, "review", "--json").splitlines()]
     assert [(row["kind"], row["text"]) for row in rows] == [("fact", "The cache is slow")]
     assert rows[0]["reason"] == "confidence 0.45 is below 0.55: waits for more evidence"
     assert rows[0]["evidence"][0]["quote"] == "The cache is slow"
@@ -181,7 +181,7 @@ def test_facts_between_the_thresholds_are_shown_with_reason_and_evidence(
 def test_an_accepted_fact_is_remembered_and_can_be_undone(house: House, capsys: pytest.CaptureFixture[str]) -> None:
     _weak(house, "The cache is slow", "c")
     before = visible_files(house.memory)
-    name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    name = json.loads(_run(capsys, house, "review", "--json"))["id"]
     dream = json.loads(_run(capsys, house, "review", "accept", name, "--json"))["dream"]
     assert "- The cache is slow\n" in house.read("MEMORY.md")
     assert "Nothing waits for you" in _run(capsys, house, "review")
@@ -193,7 +193,7 @@ def test_an_edited_fact_says_what_the_person_said_and_keeps_its_evidence(
     house: House, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _weak(house, "The cache is slow", "c")
-    name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    name = json.loads(_run(capsys, house, "review", "--json"))["id"]
     assert "write what it shall say" in _run(capsys, house, "review", "edit", name, code=2)
     _run(capsys, house, "review", "edit", name, "The", "cache is slow on the first request only")
     rows = [json.loads(line) for line in _run(capsys, house, "list", "--json").splitlines()]
@@ -213,7 +213,7 @@ def test_a_rejected_fact_never_comes_back_in_other_words_or_from_another_extract
     first = house.candidate(said, session="c", category="project", confidence=0.45)
     house.extract(first)
     house.dream()
-    name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    name = json.loads(_run(capsys, house, "review", "--json"))["id"]
     assert "Rejected: 1" in _run(capsys, house, "review", "reject", name)
     again = msgspec.structs.replace(
         first,
@@ -290,7 +290,7 @@ def test_why_names_a_row_of_a_database_and_not_a_byte(tmp_path: Path, capsys: py
 
 def test_an_edited_fact_holds_no_secret(house: House, capsys: pytest.CaptureFixture[str]) -> None:
     _weak(house, "The cache is slow", "c")
-    name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    name = json.loads(_run(capsys, house, "review", "--json"))["id"]
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     _run(capsys, house, "review", "edit", name, f"The cache is slow without {secret}")
     assert "- The cache is slow without [secret:" in house.read("MEMORY.md")
@@ -310,7 +310,7 @@ def test_words_behind_an_option_belong_to_the_text_and_others_are_refused(
     house: House, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _weak(house, "The cache is slow", "c")
-    name = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    name = json.loads(_run(capsys, house, "review", "--json"))["id"]
     _run(capsys, house, "review", "edit", name, "--json", "The cache", "is cold")
     assert "- The cache is cold\n" in house.read("MEMORY.md")
     with pytest.raises(SystemExit):
@@ -452,11 +452,11 @@ def test_the_list_says_that_what_was_accepted_and_taken_back_waits(
 ) -> None:
     _weak(house, "Never push on a Friday", "c")
     house.dream()
-    ask = json.loads(_run(capsys, house, "review", "--json", code=5))["id"]
+    ask = json.loads(_run(capsys, house, "review", "--json"))["id"]
     _run(capsys, house, "review", "accept", ask)
     _run(capsys, house, "undo", read_book(house.memory).dreams[-1])
     assert "it waits in slowwave review again" in _run(capsys, house, "list")
-    assert "Never push on a Friday" in _run(capsys, house, "review", "list", "--all", code=5)
+    assert "Never push on a Friday" in _run(capsys, house, "review", "list", "--all")
 
 
 def test_what_was_dropped_leaves_the_files_that_agents_read(

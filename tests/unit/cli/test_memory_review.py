@@ -46,7 +46,7 @@ def doubted(house: House, extractor: str, text: str = RULE, session: str = "s1",
 
 
 def waiting(memory: Review) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in memory("review", "--json", code=5).splitlines()]
+    return [json.loads(line) for line in memory("review", "--json").splitlines()]
 
 
 def active(house: House) -> list[str]:
@@ -189,11 +189,11 @@ def test_what_only_waits_for_evidence_is_counted_and_not_put_before_a_person(hou
         house.candidate("The cache is slow", session="c", category="project", confidence=0.45),
     )
     house.dream()
-    shown = memory("review", code=5)
+    shown = memory("review")
     assert RULE in shown
     assert "The cache is slow" not in shown
     assert "1 more wait for evidence" in shown
-    assert "The cache is slow" in memory("review", "list", "--all", code=5)
+    assert "The cache is slow" in memory("review", "list", "--all")
     assert [row["is_worth_it"] for row in waiting(memory)] == [True, False]
 
 

@@ -314,7 +314,7 @@ def test_what_contradicts_a_persons_line_waits_and_review_shows_both_sides(folde
         "contradicts what a person wrote in MEMORY.md: We use SQLite for storage",
     )
     assert folder.read("MEMORY.md") == "- We use SQLite for storage\n"
-    (row,) = memory("review", code=5)
+    (row,) = memory("review")
     assert row["text"] == "We moved from SQLite to Postgres for storage"
     assert row["against"] == {"file": "MEMORY.md", "text": "We use SQLite for storage"}
     assert row["evidence"]
@@ -332,7 +332,7 @@ def test_an_agents_line_against_a_persons_is_ended_or_left_by_a_persons_word(
     folder.agent_writes("notes.md", "- The API listens on port 9090\n")
     folder.dream()
     assert folder.read("notes.md") == "- The API listens on port 9090\n"
-    (row,) = memory("review", code=5)
+    (row,) = memory("review")
     assert row["reason"].endswith("contradicts what a person wrote in MEMORY.md: The API listens on port 8080")
     assert (row["against"]["text"], len(row["evidence"])) == ("The API listens on port 8080", 1)
     memory("review", word, row["id"])

@@ -170,7 +170,7 @@ def test_what_ends_here_ends_for_the_others(people: tuple[Person, Person]) -> No
 def test_a_fact_accepted_in_the_inbox_is_shared_and_undone_with_its_dream(people: tuple[Person, Person]) -> None:
     ada, _ = people
     ada.night(ada.talk().person("go on").bash(f"slowwave memory remember '{FACT}'").assistant("ok"))
-    waiting = json.loads(ada.run("memory", "review", "--json", code=5).splitlines()[0])
+    waiting = json.loads(ada.run("memory", "review", "--json").splitlines()[0])
     ada.run("memory", "review", "accept", waiting["id"])
     ada.night()
     assert [one.text for one in store_of(ada.files()).live.values()] == [FACT]
@@ -225,7 +225,7 @@ def test_one_authors_poison_never_becomes_anothers_memory(people: tuple[Person, 
         bob.night(one)
     assert bob.texts() == [RULE]
     assert [one.author for one in store_of(bob.files()).live.values()] == [eve.who]
-    waiting = [json.loads(line) for line in bob.run("memory", "review", "--json", code=5).splitlines()]
+    waiting = [json.loads(line) for line in bob.run("memory", "review", "--json").splitlines()]
     assert waiting
     # until a person says so themselves
     bob.says(POISON)

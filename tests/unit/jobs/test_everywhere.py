@@ -50,7 +50,7 @@ def test_what_three_projects_share_is_proposed_once_and_remembered_when_a_person
     assert _propose(tmp_path, projects, project="a").items == []
     assert _propose(tmp_path, projects).counts == {"proposed_global": 3}
     assert _propose(tmp_path, projects).counts == {}
-    row = json.loads(_review(capsys, folder, "--json", code=5))
+    row = json.loads(_review(capsys, folder, "--json"))
     assert row["reason"] == "said in 3 projects (a, b, c): should it hold in all of them?"
     assert len(row["evidence"]) == 3
     _review(capsys, folder, "accept", row["id"])
@@ -67,7 +67,7 @@ def test_a_rejected_proposal_does_not_come_back_with_a_fourth_project(
     projects = [_project(tmp_path, name, WAYS[0])[0] for name in "abc"]
     folder = tmp_path / "data" / "slowwave" / "memory" / "global"
     _propose(tmp_path, projects)
-    name = json.loads(_review(capsys, folder, "--json", code=5))["id"]
+    name = json.loads(_review(capsys, folder, "--json"))["id"]
     _review(capsys, folder, "reject", name)
     projects.append(_project(tmp_path, "d", WAYS[1])[0])
     assert _propose(tmp_path, projects).counts == {"proposed_global": 1}
@@ -82,7 +82,7 @@ def test_the_import_line_is_only_written_where_the_settings_ask_and_only_once(
     mine.write_bytes(b"# Mine\n\xff")
     _propose(tmp_path, projects, global_import=(mine,))
     assert mine.read_bytes() == b"# Mine\n\xff"
-    _review(capsys, folder, "accept", json.loads(_review(capsys, folder, "--json", code=5))["id"])
+    _review(capsys, folder, "accept", json.loads(_review(capsys, folder, "--json"))["id"])
     for _ in range(2):
         _propose(tmp_path, projects, global_import=(mine,))
     assert mine.read_bytes() == b"# Mine\n\xff\n@" + os.fsencode(folder / "MEMORY.md") + b"\n"

@@ -130,7 +130,7 @@ def _done(number: int, result: Callable[[], Counts]) -> Done:
     except Exception as error:  # noqa: BLE001 - whatever an engine raises, the other shards go on
         return Done({}, [f"shard {number}: backfill: {type(error).__name__}: {error}; resume the run to try again"])
     for _ in range(counts.get("pieces", 0)):
-        watcher().done("read", f"shard {number + 1}")  # read elsewhere, where nobody watches
+        watcher().done("read", "")  # read elsewhere, where nobody watches
     return Done(counts, is_paused=bool(counts.get("paused")))
 
 

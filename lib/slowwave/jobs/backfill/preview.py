@@ -199,8 +199,8 @@ def _time(report: Report, plan: Plan, foreseen: Foreseen, waiting: Estimate, *, 
     _count(report, "seconds_foreseen", wall)
     _count(report, "cpu_seconds_foreseen", cpu)
     text = (
-        f"about {_told(wall.value)} ({_told(wall.low)} to {_told(wall.high)}) with {foreseen.workers} processes on"
-        f" this machine; {_told(cpu.value)} of processor time; {foreseen.sampled} of {plan.sessions:,} sessions were"
+        f"about {_told(wall.value)} ({_told(wall.low)} to {_told(wall.high)}) with {foreseen.workers}"
+        f" process{'' if foreseen.workers == 1 else 'es'} on this machine; {_told(cpu.value)} of processor time; {foreseen.sampled} of {plan.sessions:,} sessions were"
         " read to tell" + ("" if is_known else "; how long the model takes shows in its first backfill")
     )
     report.items.append(Item(plan.run_id, "time", text))

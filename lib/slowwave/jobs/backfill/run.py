@@ -118,7 +118,7 @@ def lead(begun: Begun, environ: Mapping[str, str], read: Read, land: Land) -> En
             landed = _contained(land, begun.folder, number, report.run_id)
             report.absorb(landed)
             log_report(landed)
-            watcher().done("land", f"shard {number + 1} of {plan.shards}")
+            watcher().done("land", "")
         return recorded(discreet(end(begun.folder, environ, report)), plan, begun.began, environ)
 
 

@@ -19,7 +19,7 @@ from slowwave.jobs.model import fetch_answers, is_batched
 from slowwave.jobs.parameters import AS_SET, BackfillParameters, run_of
 from slowwave.jobs.run import Run, clock_of, require_places
 from slowwave.jobs.story import began_of
-from slowwave.report import Item, Report
+from slowwave.report import Item, Report, counted, readable
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
 
@@ -143,7 +143,8 @@ def first_words(plan: Plan) -> Report:
     report.counts = {"projects": len(plan.projects), "in_range": plan.counts.get("sessions", 0)}
     report.counts |= {name: number for name, number in plan.counts.items() if name != "sessions" and number}
     report.memories = {project.key: str(project.memory) for project in plan.projects}
-    text = f"{plan.sessions:,} sessions, {plan.bytes:,} bytes, in {plan.pieces:,} pieces of {plan.shards:,} shards"
+    size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
+    text = f"{size}, in {plan.pieces:,} piece{'' if plan.pieces == 1 else 's'}"
     report.items.append(Item(plan.run_id, "backfill", text))
     return report
 

@@ -9,7 +9,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.consolidation.team import propose
-from slowwave.errors import PARKED
+from slowwave.errors import DONE
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.foreign import ForeignBook, ForeignLine, Provenance, Source, write_foreign
 from tests.unit.consolidation.dreams import House
@@ -118,7 +118,7 @@ def test_a_command_that_a_planted_line_asks_for_waits_for_a_person_however_often
         home.night()
     assert not [m for m in held(home) if "evil" in m.text]
     assert "cmd:npm run check" in {m.key for m in held(home)}
-    assert main(["memory", "review", "--json"]) == PARKED
+    assert main(["memory", "review", "--json"]) == DONE
     (waiting,) = [json.loads(line) for line in home.capsys.readouterr().out.splitlines()]
     assert "where a tool's output brought it" in waiting["reason"]
     home.said("memory", "review", "accept", waiting["id"])
