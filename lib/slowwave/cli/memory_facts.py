@@ -222,7 +222,11 @@ def show_verified(args: argparse.Namespace) -> int:
     if args.json:
         say_json([{**numbers, "problems": problems}])
     else:
-        say(", ".join(f"{name} {number}" for name, number in numbers.items()))
+        said = {name: number for name, number in numbers.items() if name not in ("checked", "memories")}
+        about = (
+            f"{counted(numbers['memories'], 'memory', 'memories')}, {counted(numbers['checked'], 'piece')} of evidence"
+        )
+        say(f"{about}: {', '.join(f'{name} {number}' for name, number in said.items())}")
         for problem in problems:
             say(f"  {problem['id']}  {problem['finding']}: {problem['path']}  {problem['text']}")
     return PARTLY_FAILED if problems else DONE
@@ -295,7 +299,7 @@ def _why(memory: Memory, evidence: list[dict[str, Any]], notes: Mapping[str, str
     text = f"{harmless(memory.text)}{_mark(memory, notes)}"
     yield from wrapped(text, first=first, rest=" " * len(first), width=screen_width())
     yield f"  {_STATUS.get(memory.status, memory.status)}, true {_held(memory)}"
-    yield f"Said in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
+    yield f"Seen in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
     for sighting in memory.sightings:
         who = SPEAKERS.get(sighting.origin, sighting.origin)
         yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {who}"
@@ -309,12 +313,14 @@ def _places(evidence: list[dict[str, Any]]) -> Iterator[str]:
     above, told = ("", "", ""), set[str]()
     for item in evidence:
         finding = f"{item['finding']}, archived" if item["archived"] else item["finding"]
+        place = f"row {item['record']}" if names_row(item["record"]) else f"at byte {item['offset_found']}"
         file = (finding, item["found"], item.get("quote", ""))
-        if file != above:
-            above = file
-            yield f"  {finding:<8} {item['found']}"
+        if file == above:
+            yield f"           {place}"
+        else:
+            yield f"  {finding:<8} {item['found']} {place}"
             yield f'           "{harmless(file[2])}"'
-        yield f"           row {item['record']}" if names_row(item["record"]) else f"           at byte {item['offset_found']}"
+        above = file
         if item["said"] in told:
             yield "           > as above"
             continue

@@ -15,7 +15,16 @@ from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.jobs.choice import memory_folders
 from slowwave.memory.transaction import recover
 from slowwave.observability.charts import duration
-from slowwave.observability.lessons import Dream, Learned, Remembered, in_all, in_words, learned, remembered, short_names
+from slowwave.observability.lessons import (
+    Dream,
+    Learned,
+    Remembered,
+    in_all,
+    in_words,
+    learned,
+    remembered,
+    short_names,
+)
 from slowwave.observability.night import Night, read_nights, state
 from slowwave.report import counted
 
@@ -78,7 +87,7 @@ def _list(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
     for at, night, run, of in rows:
         for line in _entry(at, night, run, of, names, width):
             say(line)
-    if rows:
+    if any(dream.changes for *_, of in rows for dream in of):
         say("")
         say("slowwave nights show ID tells what one learned")
         say("slowwave memory undo ID takes a night back, or one of its dreams")

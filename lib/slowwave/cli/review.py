@@ -130,11 +130,13 @@ def _asked(args: argparse.Namespace) -> tuple[str, str]:
 
 
 def _list(args: argparse.Namespace, desk: Desk) -> int:
-    """Print what waits, and how much waits for evidence; code 5 where a dream waits, as after the run that parked it."""
+    """Print what waits, and how much waits for evidence; code 5 where a dream waits, as after its run."""
     limits = desk.settings.consolidation
     asked_from = limits.review_confidence
     limits = msgspec.structs.replace(limits, review_confidence=0.0)
-    all_of_it = Desk(desk.folders, msgspec.structs.replace(desk.settings, consolidation=limits), desk.environ, desk.clock)
+    all_of_it = Desk(
+        desk.folders, msgspec.structs.replace(desk.settings, consolidation=limits), desk.environ, desk.clock
+    )
     waiting = all_of_it.waiting()
     every = [waits for waits in waiting if _is_asked(waits, asked_from)]
     code = PARKED if any(isinstance(waits.about, Parked) for waits in every) else DONE

@@ -303,33 +303,62 @@ def _more(rows: Sequence[Any], screen: Screen) -> Iterator[str]:
 
 
 # counters in the order in which things happen, with their words
+_OLDER = "were read by an older version{}"
 _NUMBERS_OF_BACKFILL = {
-    "in_range": "sessions are in the range",
-    "read": "of them were read before",
-    "passed_over": "hold no words of a person",
-    "refused": "were not ready before (too short, or in use)",
-    "given_up": "could not be read three times (--retry-failed)",
-    "unreadable": "cannot be opened",
-    **dict.fromkeys(("not_unread", "not_grown"), "have something new, which was not asked for"),
-    "not_older": "were read by an older version, which was not asked for",
-    "not_unasked": "were read by the miners and not by the model, which was not asked for",
-    "not_failed": "could not be read, which was not asked for",
-    "beyond_limit": "are beyond the limit",
-    "read_again": "were read by an older version, and are read again",
-    "taken_over": "were read by an older version, and are taken over as they are",
-    "extracted": "were read now",
-    "carried_over": "were taken over from an older version as they are",
-    "skipped_by_gate": "are not ready yet (too short, or in use)",
-    "unchanged": "had nothing new for the miners",
-    "moved": "have changed since they were planned, and wait for the next night",
-    "read_meanwhile": "were read by another run meanwhile",
-    "erased_sessions": "were erased meanwhile",
-    "failed": "could not be read",
-    "left": "are left",
-    "candidates": "facts were noted",
-    "about_erased": "facts were about something that was erased meanwhile, and are left out",
-    "model_answers": "answers of the model",
-    "rolled_back": "pieces were taken back",
+    name: (one, several or one)
+    for name, one, several in (
+        ("in_range", "session is in the range", "sessions are in the range"),
+        ("read", "of them was read before", "of them were read before"),
+        ("passed_over", "holds no words of a person", "hold no words of a person"),
+        ("refused", "was not ready before (too short, or in use)", "were not ready before (too short, or in use)"),
+        ("given_up", "could not be read three times (--retry-failed)", ""),
+        ("unreadable", "cannot be opened", ""),
+        ("not_unread", "has something new, which was not asked for", "have something new, which was not asked for"),
+        ("not_grown", "has something new, which was not asked for", "have something new, which was not asked for"),
+        (
+            "not_older",
+            "was read by an older version, which was not asked for",
+            _OLDER.format(", which was not asked for"),
+        ),
+        (
+            "not_unasked",
+            "was read by the rules and not by the model, which was not asked for",
+            "were read by the rules and not by the model, which was not asked for",
+        ),
+        ("not_failed", "could not be read, which was not asked for", ""),
+        ("beyond_limit", "is beyond the limit", "are beyond the limit"),
+        ("read_again", "was read by an older version, and is read again", _OLDER.format(", and are read again")),
+        (
+            "taken_over",
+            "was read by an older version, and is taken over as it is",
+            _OLDER.format(", and are taken over as they are"),
+        ),
+        ("extracted", "was read now", "were read now"),
+        (
+            "carried_over",
+            "was taken over from an older version as it is",
+            "were taken over from an older version as they are",
+        ),
+        ("skipped_by_gate", "is not ready yet (too short, or in use)", "are not ready yet (too short, or in use)"),
+        ("unchanged", "had nothing new for the rules", ""),
+        (
+            "moved",
+            "has changed since it was planned, and waits for the next night",
+            "have changed since they were planned, and wait for the next night",
+        ),
+        ("read_meanwhile", "was read by another run meanwhile", "were read by another run meanwhile"),
+        ("erased_sessions", "was erased meanwhile", "were erased meanwhile"),
+        ("failed", "could not be read", ""),
+        ("left", "is left", "are left"),
+        ("candidates", "fact was noted", "facts were noted"),
+        (
+            "about_erased",
+            "fact was about something that was erased meanwhile, and is left out",
+            "facts were about something that was erased meanwhile, and are left out",
+        ),
+        ("model_answers", "answer of the model", "answers of the model"),
+        ("rolled_back", "piece was taken back", "pieces were taken back"),
+    )
 }
 
 
@@ -347,7 +376,11 @@ def lines_of_backfill(report: dict[str, Any]) -> Iterator[str]:
     if len(report["items"]) > MOST_SESSIONS:
         yield f"  and {len(report['items']) - MOST_SESSIONS} more (--json shows all)"
     counts = report["counts"]
-    yield from (f"  {counts[name]:>9,}  {words}" for name, words in _NUMBERS_OF_BACKFILL.items() if counts.get(name))
+    for name, words in _NUMBERS_OF_BACKFILL.items():
+        if counts.get(name):
+            yield f"  {counts[name]:>9,}  {words[counts[name] != 1]}"
+    if counts.get("candidates"):
+        yield "Noted facts become memories in the next night; slowwave run consolidate does not wait for it"
     for title, rows in (("Failed", report["failures"]), ("Note", report["warnings"])):
         for row in rows[:MOST_SESSIONS]:
             yield f"{title}: {row}"

@@ -35,6 +35,7 @@ _FEW = 3
 _MOST_PROBLEMS = 10
 _DAY = 24
 _CLOSED = {"sessions": "too few changed sessions for a dream yet"}
+_HOW = {"rolling-back": "being taken back"}
 _ASK = "slowwave doctor --model asks whether it is there"
 
 
@@ -57,8 +58,6 @@ def run(args: argparse.Namespace) -> int:
     rows, problems = standings(settings, os.environ, clock, project=args.project)
     kept, past = kept_by(settings.retention, os.environ), lately(settings.model, os.environ, clock.now())
     backfills, broken = unfinished(os.environ)
-    told = {one.run_id for one in backfills}  # these are told with the command that goes on with them
-    past.stopped = [night for night in past.stopped if night.run_id not in told]
     learned = morning(settings, os.environ, past.last, project=args.project)
     if args.json:
         of_backfills = {"unfinished": backfills, "problems": broken}
@@ -75,6 +74,8 @@ def run(args: argparse.Namespace) -> int:
             ]
         )
     else:
+        named = {one.run_id for one in backfills}  # these are told with the command that goes on with them
+        past.stopped = [night for night in past.stopped if night.run_id not in named]
         around = [*_left_out(problems), *_retention(kept), *of_nights(past), *_backfills(backfills, broken)]
         first = list(of_morning(learned))
         # the prompt stands below what is shown, and a line is kept for what is not
@@ -165,7 +166,7 @@ def _from_when(row: "Standing") -> str:
     """Return from when on a project dreams that the time gate stops now, and whether that is all that stops it."""
     at = short_time(row.due_at)
     is_all = all(gate.passed or gate.gate != "sessions" for gate in row.gates)
-    return f"from {at} on" if is_all else f"once more sessions changed, not before {at}"
+    return f"from {at} on" if is_all else f"with more sessions, from {at} on"
 
 
 def _project(row: "Standing", name: str) -> Iterator[str]:
@@ -229,7 +230,8 @@ def _backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[s
     if backfills or problems:
         yield ""
     for one in backfills:
-        yield f"Backfill {one.run_id} is {one.how}: {_how_far(one)}{f'; {one.why}' if one.why else ''}"
+        why = f"; {one.why}" if one.why else ""
+        yield f"Backfill {one.run_id} is {_HOW.get(one.how, one.how)}: {_how_far(one)}{why}"
         yield f"  continue: {one.command}"
     yield from (f"  {bad('problem')}    {problem}" for problem in problems)
 

@@ -116,7 +116,11 @@ def _unknown(earlier: Sequence[Night], night: Night) -> Iterator[Alarm]:
     if new:
         more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
         what = f"records of unknown types appeared: {', '.join(new[:_MOST_NAMED])}{more}"
-        yield Alarm("unknown-records", f"{what}; nothing of them is lost, but nothing in them is read: update slowwave", len(new))
+        yield Alarm(
+            "unknown-records",
+            f"{what}; nothing of them is lost, but nothing in them is read: update slowwave",
+            len(new),
+        )
 
 
 def _number(number: int, thing: str) -> str:

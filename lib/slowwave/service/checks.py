@@ -38,7 +38,7 @@ from slowwave.models import model_of
 from slowwave.models.base import Ask, ModelError
 from slowwave.models.command import found_program
 from slowwave.models.meter import Meter
-from slowwave.observability.night import Night
+from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
 from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
 from slowwave.service.deployments import server_doubts, worker_command
@@ -226,7 +226,7 @@ def runs(settings: Settings, environ: Mapping[str, str], now: datetime) -> Check
         return Check("runs", ok=False, seen=past.ahead, fix="set this machine's clock; later nights pass by themselves")
     seen = f"{len(past.at_work)} at work, none stopped"
     if past.last is not None:
-        seen += f"; the last one, {past.last.job}, ended as {past.last.outcome}"
+        seen += f"; the last one, {past.last.job}, ended: {state(past.last)}"
     return Check("runs", ok=True, seen=seen)
 
 

@@ -192,7 +192,7 @@ def test_what_only_waits_for_evidence_is_counted_and_not_put_before_a_person(hou
     shown = memory("review")
     assert RULE in shown
     assert "The cache is slow" not in shown
-    assert "1 more wait for evidence" in shown
+    assert "1 more waits for evidence" in shown
     assert "The cache is slow" in memory("review", "list", "--all")
     assert [row["is_worth_it"] for row in waiting(memory)] == [True, False]
 

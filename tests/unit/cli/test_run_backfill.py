@@ -45,7 +45,7 @@ def test_a_preview_a_run_its_coverage_and_its_rollback(world: World, capsys: pyt
     _, words, _ = run(world, capsys, "--coverage")
     assert "100 % of 4 sessions" in words
     _, words, _ = run(world, capsys, "--rollback", done["run_id"])
-    assert "1  pieces were taken back" in words
+    assert "1  piece was taken back" in words
     assert world.memories() == {}
 
 
@@ -113,4 +113,4 @@ def test_the_status_of_one_that_is_taken_back_in_part(world: World, capsys: pyte
     (world.root / "state" / "slowwave" / "backfills" / run_id / "rolling-back").write_bytes(b"")
     main(["status", "--store", str(world.store)])
     out = capsys.readouterr().out
-    assert f"Backfill {run_id} is rolling-back: a part of what it added is taken back, a part still stands" in out
+    assert f"Backfill {run_id} is being taken back: a part of what it added is taken back, a part still stands" in out

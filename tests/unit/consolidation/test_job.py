@@ -38,7 +38,7 @@ def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
     house = _house(tmp_path, 4)
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", False)]
-    few = "4 sessions changed since the last dream, 5 needed"
+    few = "4 sessions, 5 needed for a first dream"
     assert report.gates[1].reason == f"{few}, or a fact that has waited 7 days: the oldest has waited 0.7"
     house.session("e", "one more")
     report = house.dream(force=False)
@@ -61,7 +61,7 @@ def test_a_candidate_that_waits_for_a_week_needs_no_further_sessions(tmp_path: P
     house.clock.advance(days=1)
     report = house.dream(force=False)
     assert len(report.dream_ids) == 1
-    few = "3 sessions changed since the last dream, 5 needed"
+    few = "3 sessions, 5 needed for a first dream"
     assert report.gates[1].reason == f"{few}, but a fact that has waited 7 days: the oldest has waited 7.7"
     # what that dream has looked at waits for nothing
     before = _everything(house)
@@ -69,7 +69,7 @@ def test_a_candidate_that_waits_for_a_week_needs_no_further_sessions(tmp_path: P
     report = house.dream(force=False)
     assert (report.gates[-1].passed, report.gates[-1].reason) == (
         False,
-        "0 sessions changed since the last dream, 5 needed",
+        "0 sessions changed since the last dream, 5 needed, or a fact that has waited 7 days: none waits",
     )
     assert _everything(house) == before
 

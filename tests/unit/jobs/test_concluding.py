@@ -54,13 +54,17 @@ def test_a_night_is_recorded_with_what_it_did(tmp_path: Path):
 
 
 @pytest.mark.parametrize("on", [None, True, False])
-def test_a_night_names_the_clients_that_its_memories_do_not_reach(tmp_path: Path, on: bool | None):
+def test_a_night_names_the_clients_that_its_memories_do_not_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: bool | None
+):
+    monkeypatch.setattr("slowwave.jobs.conclusion.unfit", lambda root, _: "" if "tern" in root else "not there")
     run = sample_run(tmp_path)
     if on is not None:
         install([], [Rule(on=True), Rule(on=on, client="codex")], run.settings, run.environ)
     unloaded = {name.rpartition("-")[2]: of for name, of in run_job("nightly", run).learned["unloaded"].items()}
     if on is None:
         assert "codex" in unloaded["tern"]
+        assert "quill" not in unloaded  # nobody could write a file there
         assert not any("claude" in of for of in unloaded.values())
     else:
         assert unloaded == {}

@@ -64,7 +64,7 @@ def test_old_short_sessions_are_remembered_in_the_first_night(tmp_path: Path) ->
     report = night(home)
     assert len(report.dream_ids) == 1
     (reason,) = (gate.reason for gate in report.gates if gate.gate == "sessions")
-    assert reason.startswith("1 session changed since the last dream, 5 needed, but a fact that has waited 7 days")
+    assert reason.startswith("1 session, 5 needed for a first dream, but a fact that has waited 7 days")
 
 
 def test_a_month_of_small_talk_in_several_projects_raises_no_alarm(tmp_path: Path) -> None:

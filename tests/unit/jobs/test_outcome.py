@@ -20,7 +20,7 @@ def test_a_night_that_left_something_is_completed() -> None:
     outcome = outcome_of(report(dream_ids=["d1"], counts={"projects": 1, "candidates": 3, "sessions": 9}))
     assert (outcome.name, outcome.message) == (
         "Completed",
-        "nightly r1 found 3 candidates, in 9 sessions of 1 project.",
+        "nightly r1 noted 3 facts, in 9 sessions of 1 project.",
     )
 
 

@@ -71,9 +71,7 @@ def test_silence_is_told_on_the_night_that_completes_it_and_as_long_as_it_lasts(
     silent = [number for number in range(16) if raised(nights[: number + 1]) == ["silence"]]
     assert silent == [12, 13, 14, 15]
     told = alarms_of(nights[:-1], nights[-1], SETTINGS)[0]
-    assert told.summary.startswith(
-        "6 nights with new sessions gave 0 candidates and no dream; gates refused: sessions 12"
-    )
+    assert told.summary.startswith("6 nights with new sessions gave 0 facts and no dream; gates refused: sessions 12")
 
 
 def test_nights_without_new_sessions_neither_end_a_silence_nor_add_to_it() -> None:

@@ -26,7 +26,7 @@ from slowwave.jobs.portions import PAYS_FROM_BYTES
 from slowwave.models.batch import DISCOUNT
 from slowwave.models.meter import prices_of
 from slowwave.places import home_folder
-from slowwave.report import Item, Report
+from slowwave.report import Item, Report, counted
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.model import StoredSession
 
@@ -200,8 +200,9 @@ def _time(report: Report, plan: Plan, foreseen: Foreseen, waiting: Estimate, *, 
     _count(report, "cpu_seconds_foreseen", cpu)
     text = (
         f"about {_told(wall.value)} ({_told(wall.low)} to {_told(wall.high)}) with {foreseen.workers}"
-        f" process{'' if foreseen.workers == 1 else 'es'} on this machine; {_told(cpu.value)} of processor time; {foreseen.sampled} of {plan.sessions:,} sessions were"
-        " read to tell" + ("" if is_known else "; how long the model takes shows in its first backfill")
+        f" process{'' if foreseen.workers == 1 else 'es'} on this machine; {_told(cpu.value)} of processor time;"
+        f" {foreseen.sampled} of {counted('sessions', plan.sessions)} read to tell"
+        + ("" if is_known else "; how long the model takes shows in its first backfill")
     )
     report.items.append(Item(plan.run_id, "time", text))
 

@@ -246,7 +246,12 @@ def _renew(path: Path, placed: Placed, delivery: Delivery) -> None:
     lines, since = _lines(path, placed, delivery)
     if lines is None and name_to_json(path) not in delivery.register.files:
         if delivery.asked:
-            delivery.say(path, "skip", "nothing is remembered yet; the first night that remembers something writes it", placed.project)
+            delivery.say(
+                path,
+                "skip",
+                "nothing is remembered yet; the first night that remembers something writes it",
+                placed.project,
+            )
         return
     git_list = placed.exclude
     root = placed.folder
