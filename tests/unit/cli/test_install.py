@@ -155,3 +155,15 @@ def test_an_erasure_says_that_git_keeps_what_was_committed(place: Place, capsys:
     (done,) = answer(capsys, "run", "erase", "--person", NAME, "--apply", code=REFUSED)
     assert NAME not in place.text()
     assert any("git tracks it" in item["reason"] for item in done["items"])
+
+
+def test_projects_whose_folders_are_elsewhere_are_one_line_and_no_failure(
+    place: Place, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(5):
+        monkeypatch.setattr(talk, "CWD", f"/home/far/away{number}")
+        one = Talk(f"c{number}").person("use tabs").assistant("ok")
+        one.write(place.home / ".claude" / "projects" / f"-home-far-away{number}")
+    assert main(["install"]) == DONE
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "away" in line)
+    assert line == "left out  5 projects whose folders are not on this machine: away0, away1, away2 and 2 more"

@@ -473,3 +473,45 @@ def test_what_was_dropped_leaves_the_files_that_agents_read(
     assert main(["memory", "drop", "--memory", str(house.memory), _id_of(house, "We use bun")]) == 0
     assert given == [[]]
     assert "not delivered: AGENTS.md: somebody changed the section" in capsys.readouterr().err
+
+
+def test_why_tells_the_call_beside_its_answer_and_nothing_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = House(tmp_path)
+    answer = "error: unrecognized subcommand 'test'\n" + "\n".join(f"usage, line {n}" for n in range(9))
+    text = "`acme test` fails (error: unrecognized subcommand 'test'); `acme check` works"
+    candidate = house.candidate(text, session="s1", category="pattern", origin="command_outcome")
+    pieces: list[Evidence] = []
+    for name, said in (("call", "acme test 2>&1"), ("a1", answer), ("a2", answer), ("cure", "acme check")):
+        seen = house.candidate(said, session=name).evidence[0]
+        pieces.append(msgspec.structs.replace(seen, quote="error: unrecognized subcommand 'test'"))
+    house.extract(msgspec.structs.replace(candidate, evidence=tuple(pieces)))
+    house.dream()
+    why = _run(capsys, house, "why", _run(capsys, house, "list").splitlines()[1].split()[0])
+    assert "> acme test 2>&1" in why
+    assert "> acme check" in why
+    assert (why.count("> usage, line 4"), why.count("> as above"), "> and 4 more lines" in why) == (1, 1, True)
+    assert "commands showed it" in why
+    assert "command_outcome" not in why
+
+
+def test_context_is_that_of_the_project_that_one_is_in(
+    own_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(12):
+        root = tmp_path / f"p{number:02}"
+        (root / "src").mkdir(parents=True)
+        folder = own_home / ".claude" / "projects" / str(root).replace("/", "-")
+        (folder / "memory").mkdir(parents=True)
+        message = {"role": "user", "content": "hi"}
+        line = {"type": "user", "sessionId": f"s{number}", "uuid": "u", "cwd": str(root), "message": message}
+        (folder / f"s{number}.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "p07" / "src")
+    assert main(["memory", "context", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["project"].endswith("-p07")
+    monkeypatch.chdir(tmp_path)
+    assert main(["memory", "context"]) == 2
+    said = capsys.readouterr().err
+    assert "12 projects have a memory, and this folder is in none of them; choose one with --project: " in said
+    assert said.endswith("-p07 and 4 more\n")

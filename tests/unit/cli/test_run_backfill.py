@@ -11,6 +11,7 @@ from slowwave.cli import main
 from slowwave.cli.screen import lines_of_backfill as lines
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE, USAGE
 from slowwave.jobs.backfill.plan import TO_READ, Kind
+from slowwave.observability.progress import begun, end_note, write_note
 from tests.unit.jobs.backfill.rig import World, filled
 
 
@@ -114,3 +115,20 @@ def test_the_status_of_one_that_is_taken_back_in_part(world: World, capsys: pyte
     main(["status", "--store", str(world.store)])
     out = capsys.readouterr().out
     assert f"Backfill {run_id} is being taken back: a part of what it added is taken back, a part still stands" in out
+
+
+def test_one_that_was_interrupted_is_told_of_once_with_the_command_that_goes_on(
+    world: World, capsys: pytest.CaptureFixture[str]
+):
+    run_id = report(world, capsys)["run_id"]
+    (world.root / "state" / "slowwave" / "backfills" / run_id / "done").unlink()
+    note = write_note(world.environ, begun("backfill", run_id, "2026-03-01T03:30:00+00:00"))
+    end_note(note, "somebody interrupted it")
+    main(["status", "--store", str(world.store)])
+    out = capsys.readouterr().out
+    assert out.count(f"slowwave run backfill --resume {run_id}") == 1
+    assert "somebody interrupted it" not in out
+    main(["nights", "--store", str(world.store)])
+    assert "backfill, completed" in (nights := capsys.readouterr().out)
+    assert "facts noted, nothing remembered yet" in nights
+    assert "memory undo" not in nights  # there is nothing to undo

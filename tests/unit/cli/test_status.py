@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from slowwave.cli import main
-from slowwave.cli.status import of_nights, short
+from slowwave.cli.status import every, of_nights, short
 from slowwave.jobs.status import Budget, Lately, Standing
 from slowwave.observability.night import Alarm, append_night, history_path
 from slowwave.report import Gate
@@ -123,3 +123,18 @@ def test_a_damaged_history_is_told_and_ends_with_code_6(own_home: Path, capsys: 
     assert main(["status"]) == 6
     assert "line 2 does not parse" in capsys.readouterr().out
     assert main(["status", "--html"]) == 6
+
+
+def test_a_dream_is_promised_for_a_time_only_where_the_time_is_all_that_it_waits_for() -> None:
+    closed = Gate("time", "p", passed=False, reason="1 h since the last dream")
+    waits = a_project("waits", due_at="2026-03-02T22:00:00Z")
+    waits.gates = [closed, *waits.gates]
+    comes = a_project("comes", due_at="2026-03-02T22:00:00Z")
+    comes.gates = [closed, Gate("sessions", "p", passed=True, reason="5 sessions changed")]
+    told = "\n".join([*short([waits, comes], None), *every([waits, comes])])
+    assert "waits  next dream with more sessions, from 2026-03-02 22:00 on (" in told
+    assert "comes  next dream from 2026-03-02 22:00 on (" in told
+    assert [line for line in told.splitlines() if "next due" in line] == [
+        "  next due   with more sessions, from 2026-03-02 22:00 on",
+        "  next due   from 2026-03-02 22:00 on",
+    ]

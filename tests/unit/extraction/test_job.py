@@ -430,3 +430,13 @@ def test_a_kill_at_any_write_loses_and_doubles_nothing(tmp_path: Path, monkeypat
             break
         stopped += 1
     assert stopped > 5
+
+
+def test_two_records_on_one_line_are_read_and_no_damage(tmp_path: Path):
+    session = rule_talk().write(tmp_path / "store")
+    path = session.files.paths[0]
+    first, second, rest = path.read_bytes().split(b"\n", 2)
+    path.write_bytes(first + second + b"\n" + rest)
+    report = run(tmp_path, session)
+    assert report.counts["candidates"] == 1
+    assert ("bad_lines" in report.counts, report.warnings) == (False, [])

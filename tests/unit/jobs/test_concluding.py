@@ -17,6 +17,7 @@ from slowwave.jobs.story import run_job
 from slowwave.jobs.totals import Tally, plan_job
 from slowwave.memory.delivery.files import install
 from slowwave.memory.delivery.register import Rule
+from slowwave.observability.lessons import Ask
 from slowwave.observability.night import Night, history_path, read_nights
 from slowwave.observability.page import report_path
 from slowwave.samples import build, secrets
@@ -177,3 +178,12 @@ def test_a_run_reaches_its_collector_and_what_cannot_be_told_is_a_warning(tmp_pa
         again = run_job("extract", replace(run, id="r2"))
     assert any(warning.startswith("telemetry.otlp: the collector at") for warning in again.warnings)
     assert again.failures == []
+
+
+def test_who_asks_about_one_project_is_told_what_waits_in_that_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    asks = [Ask(kind="fact", project=f"-home-ana-{name}", id=name, text=name, why="?") for name in ("tern", "quill")]
+    monkeypatch.setattr("slowwave.observability.memories.asked", lambda *_: (asks, []))
+    every = run_job("nightly", sample_run(tmp_path))
+    assert [ask["id"] for ask in every.learned["asks"]] == ["tern", "quill"]
+    one = run_job("nightly", sample_run(tmp_path, project="tern", force=True))
+    assert [ask["id"] for ask in one.learned["asks"]] == ["tern"]

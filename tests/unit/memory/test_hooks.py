@@ -145,9 +145,11 @@ def test_a_link_is_left_alone(work: Work) -> None:
 
 @pytest.mark.parametrize("client", ["claude 2.0.76", "codex 0.124.0", "pi", "opencode"])
 def test_clients_without_such_hooks_get_none(work: Work, client: str) -> None:
-    asks(work, ASKED, client)
+    told = [item.reason for item in asks(work, ASKED, client) if item.project == "hooks"]
     assert not settings_of(work).exists()
     assert not (work.base / ".codex").exists()
+    if client == "codex 0.124.0":
+        assert told[0].endswith("that needs codex 0.169.0 or newer, and its last session names 0.124.0")
 
 
 def test_codex_gets_a_file_of_its_own_and_a_person_is_told_to_trust_it(work: Work) -> None:

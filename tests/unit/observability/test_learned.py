@@ -7,6 +7,7 @@ import pytest
 
 from slowwave.consolidation.inbox import accept_fact, inbox
 from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import RETRACTS
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import (
@@ -14,6 +15,7 @@ from slowwave.observability.lessons import (
     Learned,
     asked,
     dreams_of,
+    in_all,
     in_words,
     learned,
     planned,
@@ -144,3 +146,17 @@ def test_projects_have_short_names_where_these_name_one_project_alone() -> None:
         "-tmp-x": "tmp-x",
         "-home-ann": "home-ann",
     }
+
+
+def test_what_was_taken_back_is_told_beside_what_was_learned_and_does_not_change_its_number(house: House) -> None:
+    packages(house, NPM, "npm", "s1", "2026-11-18T10:00:00Z")
+    house.dream()
+    house.extract(house.candidate("Never push on a Friday", session="s2"))
+    (second,) = house.dream().dream_ids
+
+    def told() -> str:
+        return in_all(dreams_of(folder(house), read_ledger(house.memory)))
+
+    assert told() == "2 new memories"
+    undo(house.memory, second, house.clock.now())
+    assert told() == "2 new memories, 1 of them taken back"
