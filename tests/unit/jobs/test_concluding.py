@@ -58,7 +58,10 @@ def test_a_night_is_recorded_with_what_it_did(tmp_path: Path):
 def test_a_night_names_the_clients_that_its_memories_do_not_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, on: bool | None
 ):
-    monkeypatch.setattr("slowwave.jobs.conclusion.unfit", lambda root, _: "" if "tern" in root else "not there")
+    def unfit(root: str, _: object) -> str:
+        return "" if "tern" in root else "not there"
+
+    monkeypatch.setattr("slowwave.jobs.conclusion.unfit", unfit)
     run = sample_run(tmp_path)
     if on is not None:
         install([], [Rule(on=True), Rule(on=on, client="codex")], run.settings, run.environ)
@@ -182,7 +185,11 @@ def test_a_run_reaches_its_collector_and_what_cannot_be_told_is_a_warning(tmp_pa
 
 def test_who_asks_about_one_project_is_told_what_waits_in_that_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     asks = [Ask(kind="fact", project=f"-home-ana-{name}", id=name, text=name, why="?") for name in ("tern", "quill")]
-    monkeypatch.setattr("slowwave.observability.memories.asked", lambda *_: (asks, []))
+
+    def asked(*_: object) -> tuple[list[Ask], list[str]]:
+        return asks, []
+
+    monkeypatch.setattr("slowwave.observability.memories.asked", asked)
     every = run_job("nightly", sample_run(tmp_path))
     assert [ask["id"] for ask in every.learned["asks"]] == ["tern", "quill"]
     one = run_job("nightly", sample_run(tmp_path, project="tern", force=True))
