@@ -156,7 +156,7 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
             say(line)
     if left := len(waiting) - len(shown):
         unsure = len(waiting) - len(every)
-        rest = f"; {unsure} are less than {asked_from:.0%} sure" if unsure else ""
+        rest = f"; {unsure} {'is' if unsure == 1 else 'are'} less than {asked_from:.0%} sure" if unsure else ""
         listed = f": slowwave review list --all shows {len(every) - len(shown)}" if len(every) > len(shown) else ""
         say(f"{left} more {'waits' if left == 1 else 'wait'} for evidence, not for you{listed}{rest}")
     return code

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         named = {one.run_id for one in backfills}  # these are told with the command that goes on with them
         past.stopped = [night for night in past.stopped if night.run_id not in named]
-        around = [*_left_out(problems), *_retention(kept), *of_nights(past), *_backfills(backfills, broken)]
+        around = [*_left_out(problems), *retention_lines(kept), *of_nights(past), *_backfills(backfills, broken)]
         first = list(of_morning(learned))
         # the prompt stands below what is shown, and a line is kept for what is not
         room = max(screen_height() - len(first) - len(around) - 4, 5) if screen_height() else None
@@ -210,7 +210,8 @@ def _left_out(problems: list[str]) -> Iterator[str]:
             yield f"  and {len(problems) - _MOST_PROBLEMS} more (--json shows all)"
 
 
-def _retention(kept: "Kept") -> Iterator[str]:
+def retention_lines(kept: "Kept") -> Iterator[str]:
+    """Yield what retention holds on to: the trash, holds, and what was archived before its client deletes it."""
     yield ""
     last = f"; last entry in the audit log {short_time(kept.last)}" if kept.last else ""
     trash = f"{counted(kept.trash, 'item')} in the trash ({readable(kept.trash_bytes)})"
@@ -218,9 +219,11 @@ def _retention(kept: "Kept") -> Iterator[str]:
     if kept.rescue == OFF:
         yield "  rescue     off (retention.rescue): what clients delete is lost"
     else:
-        most = f" of {readable(kept.rescue_max_bytes)} (retention.rescue_max_bytes)" if kept.rescue_max_bytes else ""
-        room = f"{counted(kept.rescued, 'pack')} with {readable(kept.rescued_bytes)}{most}"
-        yield f"  rescue     what clients delete within {kept.rescue} is archived: {room}"
+        most = (
+            f", at most {readable(kept.rescue_max_bytes)} (retention.rescue_max_bytes)" if kept.rescue_max_bytes else ""
+        )
+        so_far = f"{readable(kept.rescued_bytes)} so far" if kept.rescued else "nothing so far"
+        yield f"  rescue     what clients would delete within {kept.rescue} is archived before: {so_far}{most}"
     if kept.problem:
         yield f"  {bad('problem')}    {kept.problem}"
 

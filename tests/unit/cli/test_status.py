@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from slowwave.cli import main
-from slowwave.cli.status import every, of_nights, short
-from slowwave.jobs.status import Budget, Lately, Standing
+from slowwave.cli.status import every, of_nights, retention_lines, short
+from slowwave.jobs.status import Budget, Kept, Lately, Standing
 from slowwave.observability.night import Alarm, append_night, history_path
 from slowwave.report import Gate
 from tests.unit.observability.nights import a_night
@@ -138,3 +138,13 @@ def test_a_dream_is_promised_for_a_time_only_where_the_time_is_all_that_it_waits
         "  next due   with more sessions, from 2026-03-02 22:00 on",
         "  next due   from 2026-03-02 22:00 on",
     ]
+
+
+def test_what_is_archived_before_a_client_deletes_it_is_told_with_its_room() -> None:
+    room = "what clients would delete within 8d is archived before"
+    assert list(retention_lines(Kept(rescue="8d", rescue_max_bytes=5_000_000_000)))[2] == (
+        f"  rescue     {room}: nothing so far, at most 5.0 GB (retention.rescue_max_bytes)"
+    )
+    assert list(retention_lines(Kept(rescue="8d", rescued=1, rescued_bytes=2000)))[2] == (
+        f"  rescue     {room}: 2.0 kB so far"
+    )
