@@ -222,7 +222,7 @@ def retention_lines(kept: "Kept") -> Iterator[str]:
         most = (
             f", at most {readable(kept.rescue_max_bytes)} (retention.rescue_max_bytes)" if kept.rescue_max_bytes else ""
         )
-        so_far = f"{readable(kept.rescued_bytes)} so far" if kept.rescued else "nothing so far"
+        so_far = f"{readable(kept.rescued_bytes)} so far" if kept.rescued else "nothing yet"
         yield f"  rescue     what clients delete within {kept.rescue} is archived first: {so_far}{most}"
     if kept.problem:
         yield f"  {bad('problem')}    {kept.problem}"
