@@ -155,7 +155,9 @@ def log_night(night: Night) -> None:
         if alarm.name == "failures" and not log.hasHandlers():
             continue  # Python itself would print it, and who began the run prints each failure
         fields = {"event": "alarm", "alarm": alarm.name, "count": alarm.count}
-        log.warning("alarm %s: %s", alarm.name, alarm.summary, extra={"fields": fields})
+        # where Python itself prints it, the line says what it is; a log has a field for that
+        told = alarm.summary if log.hasHandlers() else f"alarm {alarm.name}: {alarm.summary}"
+        log.warning("%s", told, extra={"fields": fields})
     fields = {
         "event": "run",
         "job": night.job,
