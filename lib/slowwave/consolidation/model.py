@@ -68,6 +68,7 @@ class State:
         writers: who wrote them, by :attr:`ForeignLine.key`; what is not there is a person's.
         rewritten: active memories whose line an agent wrote anew, with the id of the new entry.
         adopted: lines of agents that become entries with this dream; the book has them already.
+        headings: by file, the hashes of headings that agents wrote, which go with the last line below them.
         given_back: how many of our lines were gone from the index at once by accident; they are put back.
         others: what others shared in the repository: their words, which make nothing more certain here.
     """
@@ -82,6 +83,7 @@ class State:
     writers: Mapping[str, Writer] = field(default_factory=dict[str, Writer])
     rewritten: tuple[tuple[Memory, str], ...] = ()
     adopted: tuple[Event, ...] = ()
+    headings: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     given_back: int = 0
     others: tuple[OtherLine, ...] = ()
 
@@ -114,14 +116,14 @@ class Gathered:
 class Outcome:
     """What operations amount to: the events for the ledger, the files as they shall be, and what to tell.
 
-    ``moved`` names the memories whose lines left the index because it is full.
+    ``moved`` says, by memory, why its line does not stand any more where an agent had put it.
     """
 
     events: tuple[Event, ...]
     files: Mapping[str, bytes | None]
     book: Book
     warnings: tuple[str, ...]
-    moved: frozenset[str] = frozenset()
+    moved: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def is_empty(self) -> bool:

@@ -1,26 +1,28 @@
 """What operations amount to: events for the ledger, and every memory file as it shall be. A pure function."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
 
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.model import Operation, Outcome, State
-from slowwave.memory.book import AWAY, Book, Memory, Standing, own_line, standing_of
+from slowwave.memory.book import AWAY, Book, Memory, Standing, is_of_a_task, own_line, standing_of
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.folder import INDEX, TOPICS, fact_line, new_index_file, new_topic_file, page_line
 from slowwave.memory.index import IndexBlock, Room, in_order, index_block, worths
-from slowwave.memory.ledger import VERSION, Event, EventKind, IndexEntry, line_hash
+from slowwave.memory.ledger import ARRANGED, VERSION, Event, EventKind, IndexEntry, line_hash
 from slowwave.memory.model import Candidate
 from slowwave.memory.pages import (
     front_of,
+    headings,
     is_empty,
     linked,
     own_lines,
     split,
     standing_lines,
     statements,
+    target_of,
     weave,
     with_lines,
     without_own,
@@ -69,14 +71,13 @@ def amount_of(
         events += [
             _event("use", stamp, file=file, sessions=tuple(sessions)) for file, sessions in sorted((uses or {}).items())
         ]
-    pages = rendered(state.files, state.book, state.book.after(events), settings)
-    for memory in pages.moved:
-        why = f"the index is full: it is in {memory.file} now"
+    pages = rendered(state.files, state.book, state.book.after(events), settings, state.headings)
+    for memory, why in pages.moved:
         fields = {"memory": memory.id, "confidence": memory.confidence, "reason": why}
         events.append(_event("move", stamp, **fields, **_placed(memory, memory.text, memory.file, memory.line)))
     if pages.entries != state.book.index:
         events.append(_event("index", stamp, entries=pages.entries))
-    moved = frozenset(memory.id for memory in pages.moved)
+    moved = {memory.id: why for memory, why in pages.moved}
     return Outcome(tuple(events), pages.files, state.book.after(events), pages.warnings, moved)
 
 
@@ -187,6 +188,9 @@ def _changed(operation: Operation, fact: Fact, fields: dict[str, object], stamp:
 
 # Every memory file as it shall be: lines of agents in their places, own ones in blocks, the index in its limits.
 
+# a part of the index that loses this share of an agent's lines was no order
+_MANY = 1 / 3
+
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
@@ -194,16 +198,22 @@ class Rendered:
 
     Attributes:
         files: what changes, None for a page of ours on which nothing is left.
-        moved: memories as they stand in their topic files now.
+        moved: memories as they stand among our lines now, each with the reason.
     """
 
     files: dict[str, bytes | None]
     entries: tuple[IndexEntry, ...]
-    moved: tuple[Memory, ...]
+    moved: tuple[tuple[Memory, str], ...]
     warnings: tuple[str, ...]
 
 
-def rendered(files: Mapping[str, bytes], before: Book, after: Book, settings: ConsolidationSettings) -> Rendered:
+def rendered(
+    files: Mapping[str, bytes],
+    before: Book,
+    after: Book,
+    settings: ConsolidationSettings,
+    agents: Mapping[str, frozenset[str]] | None = None,
+) -> Rendered:
     """Return the files of a memory folder as a book wants them: each memory on one line, in the index or on a page.
 
     Args:
@@ -211,38 +221,61 @@ def rendered(files: Mapping[str, bytes], before: Book, after: Book, settings: Co
         before: the book that they show.
         after: the book that they shall show.
         settings: the limits of the index.
+        agents: by file, the hashes of headings that agents wrote, which go with the last line below them.
     """
     standing = standing_of(after, settings.half_lives)
-    block, moved = _fitted(files, before, after, standing, settings)
-    there = {m.id: m for m in (*after.active, *moved)}
+    folder = _Folder(files, before, agents or {})
+    block, moved = _fitted(folder, after, standing, settings)
+    there = {m.id: m for m in (*after.active, *moved.values())}
     made: dict[str, bytes | None] = {}
     for name in dict.fromkeys((*files, *(t.file for t in TOPICS.values()))):
         if name != INDEX:
             own = [there[one] for one in block.left_out if there[one].file == name]
             lines = {m.id: after.line_of(m) for m in own}
             new = new_topic_file(own[0].category) if own else None
-            old = _settled(name, files.get(name), before, there)
+            old = folder.settled(name, there)
             made[name] = _page(name, new if old is None else old, before.page_lines(name), lines, worths(own, standing))
-    index = _settled(INDEX, files.get(INDEX), before, there)
+    index = folder.settled(INDEX, there)
     if index is not None or block.lines:
         data = new_index_file() if index is None else index
         made[INDEX] = weave(data, [entry.sha256 for entry in before.index], block.lines)
     changed = {name: data for name, data in made.items() if data != files.get(name)}
-    return Rendered(changed, block.entries, tuple(moved), (block.warning,) if block.warning else ())
+    outside = set(block.left_out)
+    told = tuple((memory, _why_moved(memory, standing, is_left=memory.id in outside)) for memory in moved.values())
+    return Rendered(changed, block.entries, told, (block.warning,) if block.warning else ())
 
 
-def _settled(name: str, data: bytes | None, before: Book, there: Mapping[str, Memory]) -> bytes | None:
-    """Return a file in which the lines of agents that were changed say what they shall say, and others are gone."""
-    changes: dict[str, list[str | None]] = {}
-    for memory in before.active:
-        if memory.file == name and memory.stands:
-            now = there.get(memory.id)
-            stays = now is not None and now.stands and now.file == name
-            changes.setdefault(memory.sha256, []).append(now.line if now and stays else None)
-    same = [digest for digest, of in changes.items() if all(line and line_hash(line) == digest for line in of)]
-    for digest in same:
-        del changes[digest]
-    return with_lines(data, changes) if data is not None and changes else data
+def _why_moved(memory: Memory, standing: Standing, *, is_left: bool) -> str:
+    if not is_left:
+        return ARRANGED
+    if is_of_a_task(memory):
+        return f"it tells of one task: it is in {memory.file} now"
+    if _is_away(memory, standing):
+        return f"nobody has used it for long: it is in {memory.file} now"
+    return f"the index is full: it is in {memory.file} now"
+
+
+@dataclass(frozen=True, slots=True)
+class _Folder:
+    """The files as they are, the book that they show, and by file the headings that agents wrote."""
+
+    files: Mapping[str, bytes]
+    before: Book
+    agents: Mapping[str, frozenset[str]]
+
+    def settled(self, name: str, there: Mapping[str, Memory]) -> bytes | None:
+        """Return a file in which the lines of agents that were changed say what they shall say, and others are gone."""
+        data = self.files.get(name)
+        changes: dict[str, list[str | None]] = {}
+        for memory in self.before.active:
+            if memory.file == name and memory.stands:
+                now = there.get(memory.id)
+                stays = now is not None and now.stands and now.file == name
+                changes.setdefault(memory.sha256, []).append(now.line if now and stays else None)
+        same = [digest for digest, of in changes.items() if all(line and line_hash(line) == digest for line in of)]
+        for digest in same:
+            del changes[digest]
+        return with_lines(data, changes, self.agents.get(name, ())) if data is not None and changes else data
 
 
 def _page(
@@ -258,15 +291,18 @@ def _page(
 
 
 def _fitted(
-    files: Mapping[str, bytes], before: Book, after: Book, standing: Standing, settings: ConsolidationSettings
-) -> tuple[IndexBlock, list[Memory]]:
-    """Return the own lines of the index, and what has to leave it for them; what left may come back as an own line."""
-    moved: dict[str, Memory] = {}
+    folder: _Folder, after: Book, standing: Standing, settings: ConsolidationSettings
+) -> tuple[IndexBlock, dict[str, Memory]]:
+    """Return the own lines of the index, and what leaves its place there to stand among them or on a page."""
+    before = folder.before
+    stands = [m for m in after.active if m.stands and m.file == INDEX and not target_of(m.line)]
+    moved = {m.id: _moved(m) for m in stands if _is_away(m, standing)}
     while True:
+        moved |= {m.id: _moved(m) for m in _in_parts(folder.files.get(INDEX, b""), stands, moved)}
         there = {m.id: m for m in after.active} | moved
-        settled = _settled(INDEX, files.get(INDEX), before, there)
+        settled = folder.settled(INDEX, there)
         if not settled and not there:
-            return IndexBlock((), (), ()), []
+            return IndexBlock((), (), ()), {}
         data = new_index_file() if settled is None else settled
         inside = [m for m in there.values() if m.stands and m.file == INDEX]
         own = [entry.sha256 for entry in before.index]
@@ -277,13 +313,34 @@ def _fitted(
             unindexed=after.unindexed | {m.id for m in there.values() if _is_away(m, standing)},
             standing=standing,
             inside=inside,
-            pages=_unlinked(files, before, there, without_own(data, own)),
+            pages=_unlinked(folder, there, without_own(data, own)),
             before=_order(data, before),
             lines={m.id: after.line_of(m) for m in there.values()},
         )
         if not block.crowded_out:
-            return block, list(moved.values())
+            return block, moved
         moved |= {one: _moved(there[one]) for one in block.crowded_out}
+
+
+def _in_parts(data: bytes, stands: Sequence[Memory], moved: Collection[str]) -> list[Memory]:
+    """Return what is put in order with all others: the rest of each part of the index that loses many of its lines.
+
+    A part is what stands below one heading. What an agent has in order stays so.
+    """
+    at = headings(data)
+    part_of = {n: max((head for head in at if head < n), default=-1) for n in standing_lines(data, _hashes(stands))}
+    by_hash: dict[str, list[Memory]] = {}
+    for memory in stands:
+        by_hash.setdefault(memory.sha256, []).append(memory)
+    parts: dict[int, list[Memory]] = {}
+    for number, digest in standing_lines(data, _hashes(stands)).items():
+        parts.setdefault(part_of[number], []).append(by_hash[digest].pop(0))
+    lost = {part: sum(m.id in moved for m in of) for part, of in parts.items()}
+    return [m for part, of in parts.items() if lost[part] >= _MANY * len(of) for m in of if m.id not in moved]
+
+
+def _hashes(memories: Sequence[Memory]) -> list[str]:
+    return [memory.sha256 for memory in memories]
 
 
 def _is_away(memory: Memory, standing: Standing) -> bool:
@@ -316,12 +373,12 @@ def _moved(memory: Memory) -> Memory:
     return replace(memory, file=TOPICS[memory.category].file, line=line, sha256=line_hash(line), stands=False)
 
 
-def _unlinked(files: Mapping[str, bytes], before: Book, there: Mapping[str, Memory], index: bytes) -> dict[str, str]:
+def _unlinked(folder: _Folder, there: Mapping[str, Memory], index: bytes) -> dict[str, str]:
     """Return the pages of others that no line of the index leads to, each with the line that would."""
     led_to = linked(index) | {INDEX, EXTRACTED}
     found: dict[str, str] = {}
-    for name in files:
-        data = _settled(name, files[name], before, there)
-        if name not in led_to and data and statements(without_own(data, before.page_lines(name))):
+    for name in folder.files:
+        data = folder.settled(name, there)
+        if name not in led_to and data and statements(without_own(data, folder.before.page_lines(name))):
             found[name] = page_line(name, front_of(data))
     return found

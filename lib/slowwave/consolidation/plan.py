@@ -115,7 +115,7 @@ def plan_of(
 
 def _moved(operation: Operation, outcome: Outcome) -> Operation:
     """Return an operation on a line that leaves the full index, and says so."""
-    where = f"the index is full: it is in {outcome.book.memories[operation.memory].file} now"
+    where = outcome.moved[operation.memory]
     if operation.action in ("KEEP", "MOVE") and not operation.spans:
         return msgspec.structs.replace(operation, action="MOVE", reason=where)
     return msgspec.structs.replace(operation, reason=f"{operation.reason}; {where}")

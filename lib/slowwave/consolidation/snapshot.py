@@ -1,10 +1,13 @@
 """One reading of a memory folder: what a plan is made from, and the hashes that its commit will check again."""
 
 import hashlib
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -12,12 +15,14 @@ from rapidfuzz import fuzz
 
 from slowwave.consolidation.gates import parse_state
 from slowwave.consolidation.model import Gathered, State
+from slowwave.extraction.classifier import pieces_of, weights, wording
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.formats.model import Problem
 from slowwave.memory.authors import Author, Authors, Writes, committed, read_writes
-from slowwave.memory.book import Book, Memory, Phrase, replay
+from slowwave.memory.book import NOTED, Book, Memory, Phrase, replay
 from slowwave.memory.candidates import MOST_REMOVED, USUAL_LOSS, Waiting, candidates_path, read_entries
 from slowwave.memory.candidates import waiting as waiting_now
+from slowwave.memory.dates import reports, states
 from slowwave.memory.effects import read_effects
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import reconciled, shown_before
@@ -26,8 +31,11 @@ from slowwave.memory.foreign import foreign_lines, known_numbers, read_foreign, 
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import VERSION, Event, Sighting, Writer, line_hash, parse_ledger
 from slowwave.memory.model import CATEGORIES, Candidate, Category, ExtractedRange, iso
-from slowwave.memory.pages import Statement, front_of, statements
+from slowwave.memory.pages import Statement as Line
+from slowwave.memory.pages import front_of, statements
 from slowwave.memory.team import read_others
+from slowwave.reading.items import Part, Said
+from slowwave.reading.statements import Statement
 from slowwave.secrets.redactor import NAMELESS
 
 
@@ -208,6 +216,7 @@ def orient(
         writers=dict(writers or {}),
         rewritten=tuple(rewritten),
         adopted=tuple(adopted),
+        headings=authors.headings() if authors else {},
         given_back=len(unshown) if is_accident else 0,
     )
 
@@ -281,11 +290,32 @@ def _unindexed(files: Mapping[str, bytes], book: Book, owned: Mapping[int, str],
 # They stay where they stand until there is a reason to change them. A person's line never becomes an entry, nor does
 # one whose words a tool brought, nor one that a person took back from a dream.
 
-# how sure an agent's note is that nobody confirmed
-NOTED = 0.6
 _QUOTED = 160
+# log-odds: what states something, or gives a command, is more likely worth loading than its words alone tell, and what
+# reports what was done is less so
+_STATES, _REPORTS = 1.5, -2.0
+_COMMAND = re.compile(r"`[\w./-]+ [^`\n]+`")
 # what the kinds of pages of Claude Code's memory are here
 _OF_KIND: dict[str, Category] = {"user": "preference", "feedback": "constraint", "reference": "pattern"}
+
+
+@lru_cache(maxsize=8192)
+def worth_of(text: str) -> float:
+    """Return how likely an agent's note is worth loading by every session, 0.0 to :data:`slowwave.memory.book.NOTED`.
+
+    The words tell a rule or a fact for good from what happened in one task, as they do in what people type; agents say
+    by their tense, too, whether something is so or was done.
+
+    Args:
+        text: its words.
+    """
+    note = Statement(Said(0, (), "", None, "", "assistant", (Part(text, is_pasted=False),)), text, 0, 1)
+    score = weights().rule.score(set(wording(note)), pieces_of(text))
+    if reports(text):
+        score += _REPORTS
+    elif states(text) or _COMMAND.search(text):
+        score += _STATES
+    return round(NOTED / (1 + math.exp(-score)), 2)
 
 
 def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[Event]:
@@ -309,18 +339,19 @@ def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[
     return found
 
 
-def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, number: int) -> Event:
+def _adopted(file: str, one: Line, author: Author, kind: str, digest: str, number: int) -> Event:
     category = _category(one, kind)
     key, value = decision_key(one.text) if category == "decision" else ("", "")
     if not key and not one.target:
         key, value = key_of(one.text)
     place = author.written
+    confidence = one.confidence or (NOTED if one.target else worth_of(one.text))
     sighting = Sighting(
         place.dialect if place else "",
         place.session if place else "",
         place.path if place else "",
         "assistant",
-        one.confidence or NOTED,
+        confidence,
         author.at,
     )
     return Event(
@@ -333,7 +364,7 @@ def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, 
         text=one.text,
         key=key,
         value=value,
-        confidence=one.confidence or NOTED,
+        confidence=confidence,
         valid_from=author.at,
         sightings=(sighting,),
         evidence=(msgspec.structs.replace(place.evidence, quote=one.text[:_QUOTED]),) if place else (),
@@ -345,7 +376,7 @@ def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, 
     )
 
 
-def _category(one: Statement, kind: str) -> Category:
+def _category(one: Line, kind: str) -> Category:
     for category in CATEGORIES:
         if category == one.label:
             return category

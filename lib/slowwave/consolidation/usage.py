@@ -14,7 +14,7 @@ from slowwave.errors import SlowwaveError
 from slowwave.formats.lines import open_plain
 from slowwave.formats.model import Injected, Message, RowSpan, Span, ToolCall, ToolResult
 from slowwave.formats.registry import by_name
-from slowwave.memory.authors import Writes, Written, read_writes, write_writes
+from slowwave.memory.authors import Writes, Written, part_key, read_writes, write_writes
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import TOPICS, read_texts
 from slowwave.memory.foreign import ForeignLine, strange_files
@@ -98,7 +98,8 @@ def look_at_writes(project: Project, home: Path) -> tuple[Writes, list[str]]:
     # of a session that is gone only what it proves is left
     stamps = {name: stamp for name, stamp in before.sessions.items() if name in there}
     lines = {file: dict(of) for file, of in before.lines.items()}
-    now = Writes(before.v, lines, dict(before.shown), dict(before.whole), dict(before.latest), stamps)
+    parts = {file: dict(of) for file, of in before.parts.items()}
+    now = Writes(before.v, lines, parts, dict(before.shown), dict(before.whole), dict(before.latest), stamps)
     folders = tuple(dict.fromkeys(os.fspath(p.absolute()) for p in (project.memory, memory)))
     problems: list[str] = []
     for name, session in there.items():
@@ -222,6 +223,9 @@ class _Search:
             key = ForeignLine(file, one.text).key
             if key not in known or at < known[key].at:
                 known[key] = Written(at, *place, evidence)
+        parts = notes.parts.setdefault(file, {})
+        for key in _parts(text):
+            parts[key] = min(at, parts.get(key, at))
         notes.latest[file] = max(at, notes.latest.get(file, ""))
         if is_whole and not notes.whole.get(file, "~") < at:
             notes.whole[file] = at
@@ -230,8 +234,13 @@ class _Search:
         plain = "\n".join(_NUMBERED.sub("", line) for line in text.split("\n"))
         for one in statements(plain.encode("utf-8", "surrogateescape")):
             key = ForeignLine("", one.text).key
-            if at < self._notes.shown.get(key, "~"):
-                self._notes.shown[key] = at
+            self._shown(key, at)
+        for key in _parts(plain):
+            self._shown(key, at)
+
+    def _shown(self, key: str, at: str) -> None:
+        if at < self._notes.shown.get(key, "~"):
+            self._notes.shown[key] = at
 
     def _evidence(self, span: Span, message: Message) -> Evidence:
         digest = hashlib.sha256(span.raw).hexdigest()
@@ -239,6 +248,11 @@ class _Search:
             return Evidence(name_to_json(self._session.files.paths[0]), span.record, 0, len(span.raw), digest)
         path = name_to_json(self._session.files.paths[span.part])
         return Evidence(path, message.id or "", span.offset, len(span.raw), digest)
+
+
+def _parts(text: str) -> list[str]:
+    """Return by what the lines of a text are known."""
+    return [part_key(line.encode("utf-8", "surrogateescape")) for line in text.split("\n") if line.strip()]
 
 
 def _patched(patch: str, path: str) -> tuple[str, bool]:

@@ -10,7 +10,7 @@ The notes hold no words, only hashes and places, and may be deleted: sessions ar
 import os
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,12 +22,12 @@ from slowwave.files import atomic_write
 from slowwave.memory.folder import INDEX, read_or_none
 from slowwave.memory.foreign import ForeignLine, Provenance
 from slowwave.memory.guard import OWN_FOLDER
-from slowwave.memory.ledger import Writer
+from slowwave.memory.ledger import Writer, line_hash
 from slowwave.memory.model import Evidence, iso
-from slowwave.memory.pages import Statement, is_of_client
+from slowwave.memory.pages import Statement, headings, is_of_client, split
 
 FILE = "writes.json"
-VERSION = 1
+VERSION = 2
 
 
 class Written(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -54,7 +54,9 @@ class Writes(msgspec.Struct):
     Attributes:
         v: version of the form.
         lines: by file and :attr:`ForeignLine.key`, the first call that wrote the line.
-        shown: by key, when a line was first read in the memory folder.
+        parts: by file and hash, when a call first wrote any line, also one that says nothing by itself: a heading, a
+            sub-point.
+        shown: by key, or by hash, when a line was first read in the memory folder.
         whole: the files that a call wrote from beginning to end: of these every line of an agent is known.
         latest: by file, when a call last wrote into it.
         sessions: size and time of each session that was searched, by a hash of dialect, id and file.
@@ -62,6 +64,7 @@ class Writes(msgspec.Struct):
 
     v: int = VERSION
     lines: dict[str, dict[str, Written]] = {}
+    parts: dict[str, dict[str, str]] = {}
     shown: dict[str, str] = {}
     whole: dict[str, str] = {}
     latest: dict[str, str] = {}
@@ -101,7 +104,13 @@ def read_writes(memory: Path) -> Writes:
         ) from error
     if found.v > VERSION:
         raise CorruptStateError(path, "was written by a newer slowwave", "update slowwave")
-    return found
+    # an older one did not note every line: sessions are read again
+    return found if found.v == VERSION else Writes()
+
+
+def part_key(line: bytes | str) -> str:
+    """Return by what a line is known that says nothing by itself."""
+    return line_hash(line.strip())
 
 
 def write_writes(memory: Path, writes: Writes) -> None:
@@ -167,6 +176,18 @@ class Authors:
         if commit := self.commits.get(file, {}).get(statement.line):
             return Author("agent" if commit.is_agent else "person", commit.why, commit.at)
         return self._by_form(file, statement)
+
+    def headings(self) -> dict[str, frozenset[str]]:
+        """Return by file the headings that agents wrote there and nobody had shown there before: their hashes."""
+        return {name: frozenset(self._written_parts(name, data, headings(data))) for name, data in self.files.items()}
+
+    def _written_parts(self, file: str, data: bytes, numbers: Iterable[int]) -> Iterator[str]:
+        lines, written = split(data), self.writes.parts.get(file, {})
+        for number in numbers:
+            key = part_key(lines[number])
+            at, shown = written.get(key, ""), self.writes.shown.get(key, "")
+            if at and not (shown and shown < at):
+                yield key
 
     def _by_form(self, file: str, statement: Statement) -> Author:
         if statement.label:

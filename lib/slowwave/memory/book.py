@@ -139,7 +139,7 @@ class Book:
     @property
     def own(self) -> list[Memory]:
         """The memories that hold and that slowwave wrote or a person stands behind: an agent's notes stay its own."""
-        return [m for m in self.active if not m.stands or m.is_from_person]
+        return [m for m in self.active if m.writer == "slowwave" or m.is_from_person]
 
     def waits(self, candidate: Candidate) -> bool:
         """Say whether no dream has dealt with a candidate, or a person took their word on it back."""
@@ -264,7 +264,7 @@ def read_book(memory: Path) -> Book:
 
 def own_line(memory: Memory) -> str:
     """Return the line in which slowwave writes a memory."""
-    return fact_line(memory.category, memory.text, memory.valid_from)
+    return fact_line(memory.category, memory.text, memory.valid_from, is_dated=is_of_a_task(memory))
 
 
 _CLOSED_BY: dict[str, Status] = {
@@ -377,8 +377,10 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
 # - broken: sessions that did not keep it although it was delivered to them: it is to stand higher.
 #
 # What was shown in one session only, and never used, is forgotten: after two half-lives it leaves the index for its
-# page, after four the page as well. What had no occasion in many sessions in a row, for a good part of its half-life,
-# leaves the index, too. The ledger knows it for good, and whoever says it again brings it back.
+# page, after four the page as well. An agent's note that is half as likely worth loading as they usually are counts as
+# one half-life older: what tells of one task leaves the index after days and its page after months. What had no occasion
+# in many sessions in a row, for a good part of its half-life, leaves the index, too. The ledger knows it for good, and
+# whoever says it again brings it back.
 
 DENIED = 0.85
 _MOST_DENIALS = 4
@@ -387,6 +389,11 @@ USED = 0.05
 # half-lives after which what was said once and never used leaves the index, and its page
 AWAY = 2.0
 FORGOTTEN = 4.0
+# how sure an agent's note is that nobody confirmed and that sounds like a fact, and the half-lives for which even one
+# that tells of one task stays: tomorrow's session may go on with it
+NOTED = 0.6
+_FRESH = 0.03
+_LEAST_NOTED = 0.03
 _MOST_USES = 16
 # each doubling of the sessions that broke it counts this much, for at most this many of them: the first one lifts a
 # memory above others of its worth (:data:`slowwave.memory.index.MARGIN`)
@@ -433,9 +440,17 @@ class Standing:
         return bool(effect) and effect.idle >= NEEDLESS_SESSIONS and self._lives(memory) >= NEEDLESS_LIVES
 
     def idle(self, memory: Memory) -> float:
-        """Return for how many half-lives nobody has shown or used a memory that one session showed; else 0.0."""
-        sessions = {(s.dialect, s.session) for s in memory.sightings}
-        return self._lives(memory) if len(sessions) == 1 and not self.uses.get(memory.id) else 0.0
+        """Return for how many half-lives nobody has shown or used a memory that one session showed; else 0.0.
+
+        Of a note that is less likely worth loading than agents' notes are, more have passed.
+        """
+        if len({(s.dialect, s.session) for s in memory.sightings}) != 1:
+            return 0.0
+        lives = self._lives(memory)
+        # that the page was read says nothing about each of the notes on it
+        unused = 0.0 if self.uses.get(memory.id) else lives
+        is_past = lives >= _FRESH or not (memory.last_seen and self.half_life.get(memory.category))
+        return unused + behind(memory) if is_past else unused
 
     def _freshness(self, memory: Memory) -> float:
         return 0.5 ** self._lives(memory)
@@ -447,6 +462,18 @@ class Standing:
         if not life or last is None or now is None or now <= last:
             return 0.0
         return (now - last) / life
+
+
+def behind(memory: Memory) -> float:
+    """Return how many half-lives an agent's note is behind what agents usually note, by how likely it is worth it."""
+    if memory.writer != "agent" or memory.is_from_person:
+        return 0.0
+    return math.log2(NOTED / min(NOTED, max(memory.confidence, _LEAST_NOTED)))
+
+
+def is_of_a_task(memory: Memory) -> bool:
+    """Say whether an agent noted something that only its task of that day had a use for."""
+    return behind(memory) >= AWAY
 
 
 def standing_of(book: Book, half_life: Mapping[Category, timedelta]) -> Standing:

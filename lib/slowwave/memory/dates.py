@@ -312,6 +312,21 @@ def dated(text: str, said_at: datetime | None) -> str:
     return text
 
 
+# forms that are the present as well: "set the port before" tells what to do
+_SAME_FORM = r"(?!(?:put|set|hit|shut|split|let|cut)\b)"
+_REPORT = re.compile(rf"{_SAME_FORM}(?:{_ED}|{_WENT})\b", re.IGNORECASE)
+
+
+def reports(text: str) -> bool:
+    """Say whether a note begins with what was done, as in "fixed the test": no more than that it happened."""
+    return bool(_REPORT.match(text))
+
+
+def states(text: str) -> bool:
+    """Say whether a text tells what is so, or has to be: a verb of the present, and no report."""
+    return not reports(text) and any(whole(language.present).search(text) for language in LANGUAGES)
+
+
 def _sentences(masked: str) -> Iterator[tuple[int, str]]:
     """Yield each sentence and where it begins; one that no person says is left out."""
     begin = 0

@@ -153,16 +153,18 @@ def memory_line(text: str) -> str:
     return "- " + " ".join(text.split())
 
 
-def fact_line(category: Category, text: str, since: str) -> str:
+def fact_line(category: Category, text: str, since: str, *, is_dated: bool = False) -> str:
     """Return the bullet line of a fact: a decision says since when it holds, where that is known and not said yet.
 
     Args:
         category: of the fact.
         text: its words.
         since: ISO time, or "".
+        is_dated: whether it says so, too, though it is no decision.
     """
     day = since[:10]
-    return memory_line(f"{text} ({day})" if category == "decision" and day and day not in text else text)
+    says_when = category == "decision" or is_dated
+    return memory_line(f"{text} ({day})" if says_when and day and day not in text else text)
 
 
 def page_line(file: str, front: Mapping[str, str]) -> str:

@@ -19,6 +19,7 @@ from slowwave.memory.ledger import line_hash
 _AUTO = re.compile(r"^- \*\*\[(?P<label>\w+)\]\*\* (?P<text>.+?) \*\(confidence: (?P<sure>\d{1,3})%\)\*$")
 _AUTO_DAY = re.compile(r"^### Session memories — (?P<day>\d{4}-\d\d-\d\d)$")
 _BULLET = re.compile(r"^[-*+] +(?=\S)")
+_HEADING = re.compile(r"^(?P<marks>#{1,6}) +\S")
 _STEP = re.compile(r"^\d+[.)] ")
 # "**Why:** ..." belongs to what stands above it
 _PART = re.compile(r"^(?:[-*+] +)?\*\*[^*]{1,40}(?::\*\*|\*\*:)")
@@ -123,14 +124,31 @@ def standing_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
     return found
 
 
-def with_lines(data: bytes, changes: Mapping[str, Sequence[str | None]]) -> bytes:
+def headings(data: bytes) -> dict[int, int]:
+    """Return the lines of a page that are headings: line number -> level, 1 for the title."""
+    lines = [raw.decode("utf-8", "replace") for raw in split(data)]
+    found: dict[int, int] = {}
+    fenced = False
+    for number, line in enumerate(lines):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced and (head := _HEADING.match(line)):
+            found[number] = len(head["marks"])
+    return found
+
+
+def with_lines(
+    data: bytes, changes: Mapping[str, Sequence[str | None]], agents: Container[str] = frozenset()
+) -> bytes:
     """Return a page in which some statements say something else, or are gone.
 
     Args:
         data: the page.
         changes: by the hash of a line, what each statement of that hash becomes, None where it goes.
+        agents: hashes of the headings that agents wrote.
 
-    Cersei's headers that nothing stands under any more go as well, and where a gap is left one blank line of two.
+    Headings of agents, and Cersei's headers, that nothing stands under any more go as well, and where a gap is left one
+    blank line of two.
     """
     left = {digest: list(of) for digest, of in changes.items()}
     standing = standing_lines(data, (digest for digest, of in left.items() for _ in of))
@@ -143,10 +161,10 @@ def with_lines(data: bytes, changes: Mapping[str, Sequence[str | None]]) -> byte
             gaps.add(len(kept))
         else:
             kept.append(instead.encode("utf-8", "surrogateescape") + (b"\r" if line.endswith(b"\r") else b""))
-    return b"\n".join(_closed(kept, gaps))
+    return b"\n".join(_closed(kept, gaps, agents))
 
 
-def _closed(lines: list[bytes], gaps: set[int]) -> list[bytes]:
+def _closed(lines: list[bytes], gaps: set[int], agents: Container[str]) -> list[bytes]:
     """Return lines without what a gap has left empty; a gap lies before the line of its number."""
     for gap in sorted(gaps, reverse=True):
         at = gap
@@ -154,7 +172,8 @@ def _closed(lines: list[bytes], gaps: set[int]) -> list[bytes]:
             above = next((n for n in range(at - 1, -1, -1) if lines[n].strip()), -1)
             below = next((n for n in range(at, len(lines)) if lines[n].strip()), len(lines))
             header = lines[above].strip().decode("utf-8", "replace") if above >= 0 else ""
-            if not (_AUTO_DAY.match(header) or header == SECTION) or not _is_end(lines, below, header):
+            is_theirs = _level(header) > 1 and line_hash(lines[above].strip()) in agents
+            if not (is_theirs or _AUTO_DAY.match(header) or header == SECTION) or not _is_end(lines, below, header):
                 break
             del lines[above : below if below < len(lines) else at]
             at = above
@@ -164,9 +183,17 @@ def _closed(lines: list[bytes], gaps: set[int]) -> list[bytes]:
 
 
 def _is_end(lines: list[bytes], below: int, header: str) -> bool:
-    """Say whether a section of Cersei's ends before a line."""
-    ends = (b"# ", b"## ", b"### ") if header != SECTION else (b"# ", b"## ")
-    return below == len(lines) or lines[below].startswith(ends)
+    """Say whether a section ends before a line: with the page, or where a heading of its level or above stands."""
+    if below == len(lines):
+        return True
+    level = _level(lines[below].decode("utf-8", "replace"))
+    return 0 < level <= _level(header)
+
+
+def _level(line: str) -> int:
+    """Return the level of a heading, 0 for every other line."""
+    found = _HEADING.match(line)
+    return len(found["marks"]) if found else 0
 
 
 def linked(data: bytes) -> set[str]:
