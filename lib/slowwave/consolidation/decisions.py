@@ -406,7 +406,7 @@ def tidied(state: State) -> Tidied:
             found.operations.append(joined)
         else:
             found.left.append(memory)
-            words = dated(text, _written(memory)) if memory.stands else text
+            words = dated(text, _written(memory), is_note=True) if memory.stands else text
             if stale:
                 found.stale[memory.id] = stale
             if words != memory.text:

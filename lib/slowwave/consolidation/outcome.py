@@ -7,10 +7,20 @@ import msgspec
 
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.model import Operation, Outcome, State
-from slowwave.memory.book import AWAY, Book, Memory, Standing, is_of_a_task, own_line, standing_of
+from slowwave.memory.book import (
+    AWAY,
+    Book,
+    Memory,
+    Standing,
+    is_of_a_task,
+    own_line,
+    page_of,
+    page_of_heading,
+    standing_of,
+)
 from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.folder import INDEX, TOPICS, fact_line, new_index_file, new_topic_file, page_line
-from slowwave.memory.index import IndexBlock, Room, in_order, index_block, worths
+from slowwave.memory.folder import INDEX, PAGES, TOPICS, fact_line, new_index_file, new_topic_file, page_line
+from slowwave.memory.index import IndexBlock, Room, in_order, index_block, page_lines, worths
 from slowwave.memory.ledger import ARRANGED, VERSION, Event, EventKind, IndexEntry, line_hash
 from slowwave.memory.model import Candidate
 from slowwave.memory.pages import (
@@ -75,7 +85,7 @@ def amount_of(
     for memory, why in pages.moved:
         fields = {"memory": memory.id, "confidence": memory.confidence, "reason": why}
         events.append(_event("move", stamp, **fields, **_placed(memory, memory.text, memory.file, memory.line)))
-    if pages.entries != state.book.index:
+    if pages.entries != (*state.book.index, *state.book.heads):
         events.append(_event("index", stamp, entries=pages.entries))
     moved = {memory.id: why for memory, why in pages.moved}
     return Outcome(tuple(events), pages.files, state.book.after(events), pages.warnings, moved)
@@ -123,7 +133,7 @@ def _add(operation: Operation, fact: Fact, stamp: Stamp) -> Event:
 
 def _relined(memory: Memory, stamp: Stamp) -> Event:
     """Return the event of a memory whose line is written in another form now, or tells another day."""
-    fields = _placed(memory, memory.text, memory.file, own_line(memory))
+    fields = _placed(memory, memory.text, page_of(memory), own_line(memory))
     return _event("update", stamp, memory=memory.id, reason="its line says since when it holds", **fields)
 
 
@@ -189,7 +199,7 @@ def _changed(operation: Operation, fact: Fact, fields: dict[str, object], stamp:
 # Every memory file as it shall be: lines of agents in their places, own ones in blocks, the index in its limits.
 
 # a part of the index that loses this share of an agent's lines was no order
-_MANY = 1 / 3
+_MANY = 1 / 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,13 +238,16 @@ def rendered(
     block, moved = _fitted(folder, after, standing, settings)
     there = {m.id: m for m in (*after.active, *moved.values())}
     made: dict[str, bytes | None] = {}
-    for name in dict.fromkeys((*files, *(t.file for t in TOPICS.values()))):
+    heads: list[IndexEntry] = []
+    for name in dict.fromkeys((*files, *PAGES)):
         if name != INDEX:
             own = [there[one] for one in block.left_out if there[one].file == name]
             lines = {m.id: after.line_of(m) for m in own}
-            new = new_topic_file(own[0].category) if own else None
             old = folder.settled(name, there)
-            made[name] = _page(name, new if old is None else old, before.page_lines(name), lines, worths(own, standing))
+            data = new_topic_file(name) if own and old is None else old
+            rows = page_lines(name, _in_order(own, lines, data, before, standing), lines, after.unindexed)
+            made[name] = _page(name, data, before.page_lines(name), [line for _, line in rows])
+            heads += [IndexEntry(ref, line_hash(line)) for ref, line in rows if page_of_heading(ref)]
     index = folder.settled(INDEX, there)
     if index is not None or block.lines:
         data = new_index_file() if index is None else index
@@ -242,7 +255,7 @@ def rendered(
     changed = {name: data for name, data in made.items() if data != files.get(name)}
     outside = set(block.left_out)
     told = tuple((memory, _why_moved(memory, standing, is_left=memory.id in outside)) for memory in moved.values())
-    return Rendered(changed, block.entries, told, (block.warning,) if block.warning else ())
+    return Rendered(changed, (*block.entries, *heads), told, (block.warning,) if block.warning else ())
 
 
 def _why_moved(memory: Memory, standing: Standing, *, is_left: bool) -> str:
@@ -278,15 +291,22 @@ class _Folder:
         return with_lines(data, changes, self.agents.get(name, ())) if data is not None and changes else data
 
 
-def _page(
-    name: str, old: bytes | None, ours: Sequence[str], lines: Mapping[str, str], worth: Mapping[str, float]
-) -> bytes | None:
-    """Return a topic file with the lines of its memories, best first; none where only our front matter is left."""
+def _in_order(
+    own: Sequence[Memory], lines: Mapping[str, str], data: bytes | None, before: Book, standing: Standing
+) -> list[Memory]:
+    """Return what stands on a page, best first; what stood there in an order only moves for a reason."""
+    ids = {line_hash(line): one for one, line in lines.items()}
+    name = own[0].file if own else ""
+    present = [ids[h] for h in own_lines(data or b"", before.page_lines(name)).values() if h in ids]
+    by_id = {m.id: m for m in own}
+    return [by_id[one] for one in in_order(present, worths(own, standing))]
+
+
+def _page(name: str, old: bytes | None, ours: Sequence[str], lines: Sequence[str]) -> bytes | None:
+    """Return a topic file with the lines of its memories; none where only our front matter is left."""
     if old is None:
         return None
-    ids = {line_hash(line): one for one, line in lines.items()}
-    present = [ids[h] for h in own_lines(old, ours).values() if h in ids]
-    made = weave(old, ours, list(dict.fromkeys(lines[one] for one in in_order(present, worth))))
+    made = weave(old, ours, lines)
     return None if made != old and not lines and is_empty(name, made) else made
 
 
@@ -298,7 +318,7 @@ def _fitted(
     stands = [m for m in after.active if m.stands and m.file == INDEX and not target_of(m.line)]
     moved = {m.id: _moved(m) for m in stands if _is_away(m, standing)}
     while True:
-        moved |= {m.id: _moved(m) for m in _in_parts(folder.files.get(INDEX, b""), stands, moved)}
+        moved |= {m.id: _moved(m) for m in _in_parts(folder.files.get(INDEX, b""), before.memories, stands, moved)}
         there = {m.id: m for m in after.active} | moved
         settled = folder.settled(INDEX, there)
         if not settled and not there:
@@ -309,7 +329,7 @@ def _fitted(
         people = _of_others(data, own, inside)
         block = index_block(
             [m for m in there.values() if not m.stands],
-            Room(people, settings.index_lines, settings.index_bytes, headed=_is_open(data, own)),
+            Room(people, settings.index_lines, settings.index_bytes, *_around(data, own)),
             unindexed=after.unindexed | {m.id for m in there.values() if _is_away(m, standing)},
             standing=standing,
             inside=inside,
@@ -322,25 +342,24 @@ def _fitted(
         moved |= {one: _moved(there[one]) for one in block.crowded_out}
 
 
-def _in_parts(data: bytes, stands: Sequence[Memory], moved: Collection[str]) -> list[Memory]:
+def _in_parts(
+    data: bytes, before: Mapping[str, Memory], stands: Sequence[Memory], moved: Collection[str]
+) -> list[Memory]:
     """Return what is put in order with all others: the rest of each part of the index that loses many of its lines.
 
     A part is what stands below one heading. What an agent has in order stays so.
     """
-    at = headings(data)
-    part_of = {n: max((head for head in at if head < n), default=-1) for n in standing_lines(data, _hashes(stands))}
+    heads = headings(data)
     by_hash: dict[str, list[Memory]] = {}
     for memory in stands:
-        by_hash.setdefault(memory.sha256, []).append(memory)
+        if memory.id in before:
+            by_hash.setdefault(before[memory.id].sha256, []).append(memory)
     parts: dict[int, list[Memory]] = {}
-    for number, digest in standing_lines(data, _hashes(stands)).items():
-        parts.setdefault(part_of[number], []).append(by_hash[digest].pop(0))
+    for number, digest in standing_lines(data, [digest for digest, of in by_hash.items() for _ in of]).items():
+        part = max((head for head in heads if head < number), default=-1)
+        parts.setdefault(part, []).append(by_hash[digest].pop(0))
     lost = {part: sum(m.id in moved for m in of) for part, of in parts.items()}
     return [m for part, of in parts.items() if lost[part] >= _MANY * len(of) for m in of if m.id not in moved]
-
-
-def _hashes(memories: Sequence[Memory]) -> list[str]:
-    return [memory.sha256 for memory in memories]
 
 
 def _is_away(memory: Memory, standing: Standing) -> bool:
@@ -355,11 +374,15 @@ def _order(data: bytes, before: Book) -> list[str]:
     return [ref for digest in own_lines(data, refs).values() for ref in refs.get(digest, ())]
 
 
-def _is_open(data: bytes, own: Sequence[str]) -> bool:
-    """Say whether headings may stand among our lines: nothing of others follows that would seem to belong to them."""
+def _around(data: bytes, own: Sequence[str]) -> tuple[bool, bool]:
+    """Return whether headings may stand among our lines, and whether something stands right above them.
+
+    They may not where something of others follows that would seem to belong to them.
+    """
     lines = split(weave(data, own, ["\0"]))
     at = next(number for number, line in enumerate(lines) if line.startswith(b"\0"))
-    return next((line for line in lines[at + 1 :] if line.strip()), b"#").startswith(b"#")
+    is_open = next((line for line in lines[at + 1 :] if line.strip()), b"#").startswith(b"#")
+    return is_open, at > 0 and bool(lines[at - 1].strip())
 
 
 def _of_others(data: bytes, own: Sequence[str], inside: Sequence[Memory]) -> bytes:
@@ -370,7 +393,7 @@ def _of_others(data: bytes, own: Sequence[str], inside: Sequence[Memory]) -> byt
 
 def _moved(memory: Memory) -> Memory:
     line = own_line(memory)
-    return replace(memory, file=TOPICS[memory.category].file, line=line, sha256=line_hash(line), stands=False)
+    return replace(memory, file=page_of(memory), line=line, sha256=line_hash(line), stands=False)
 
 
 def _unlinked(folder: _Folder, there: Mapping[str, Memory], index: bytes) -> dict[str, str]:

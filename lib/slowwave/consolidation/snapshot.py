@@ -19,14 +19,14 @@ from slowwave.extraction.classifier import pieces_of, weights, wording
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.formats.model import Problem
 from slowwave.memory.authors import Author, Authors, Writes, committed, read_writes
-from slowwave.memory.book import NOTED, Book, Memory, Phrase, replay
+from slowwave.memory.book import DECISIONS, NOTED, Book, Memory, Phrase, replay
 from slowwave.memory.candidates import MOST_REMOVED, USUAL_LOSS, Waiting, candidates_path, read_entries
 from slowwave.memory.candidates import waiting as waiting_now
 from slowwave.memory.dates import reports, states
 from slowwave.memory.effects import read_effects
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import reconciled, shown_before
-from slowwave.memory.folder import INDEX, STATE_FILE, TOPICS, digest, read_or_none, read_texts
+from slowwave.memory.folder import INDEX, PAGES, STATE_FILE, digest, read_or_none, read_texts
 from slowwave.memory.foreign import foreign_lines, known_numbers, read_foreign, strange_files
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import VERSION, Event, Sighting, Writer, line_hash, parse_ledger
@@ -112,7 +112,7 @@ def read_snapshot(
     book = replay(parse_ledger(ledger or b"", memory / LEDGER))
     book.watched, unread = read_effects(memory)
     last = parse_state(state, memory / STATE_FILE)
-    seen = {name: digest(files.get(name)) for name in (INDEX, EXTRACTED, *(t.file for t in TOPICS.values()), *files)}
+    seen = {name: digest(files.get(name)) for name in (INDEX, EXTRACTED, *PAGES, *files)}
     oriented = orient(
         files,
         book,
@@ -278,7 +278,7 @@ def _unindexed(files: Mapping[str, bytes], book: Book, owned: Mapping[int, str],
     there = set(owned.values())
     return tuple(
         entry.ref
-        for entry in book.index
+        for entry in (*book.index, *book.heads)
         if entry.sha256 not in there
         and entry.ref not in book.unindexed
         and (entry.ref not in book.memories or entry.ref in standing)
@@ -294,6 +294,9 @@ _QUOTED = 160
 # log-odds: what states something, or gives a command, is more likely worth loading than its words alone tell, and what
 # reports what was done is less so
 _STATES, _REPORTS = 1.5, -2.0
+# by how much the likeliest kind of a note has to lead: a decision tells its day, so that has to be plain
+_PLAIN, _LIKELIER = 1.0, 0.5
+_WORKING = "working"
 _COMMAND = re.compile(r"`[\w./-]+ [^`\n]+`")
 # what the kinds of pages of Claude Code's memory are here
 _OF_KIND: dict[str, Category] = {"user": "preference", "feedback": "constraint", "reference": "pattern"}
@@ -309,13 +312,30 @@ def worth_of(text: str) -> float:
     Args:
         text: its words.
     """
-    note = Statement(Said(0, (), "", None, "", "assistant", (Part(text, is_pasted=False),)), text, 0, 1)
-    score = weights().rule.score(set(wording(note)), pieces_of(text))
+    score = weights().rule.score(set(wording(_note(text))), pieces_of(text))
     if reports(text):
         score += _REPORTS
     elif states(text) or _COMMAND.search(text):
         score += _STATES
     return round(NOTED / (1 + math.exp(-score)), 2)
+
+
+def _note(text: str) -> Statement:
+    return Statement(Said(0, (), "", None, "", "assistant", (Part(text, is_pasted=False),)), text, 0, 1)
+
+
+def _section(one: Line, kind: str) -> str:
+    """Return where a line of an index belongs among our headings by its words, "" where its category tells."""
+    if one.label or one.target or kind or _category(one, kind) != "project":
+        return ""
+    said = set(wording(_note(one.text)))
+    # as if a person had said it: of what agents say the kinds were learnt from what they tell of their work
+    names = {f"p|{name}" for name in said} | {f"*|{name}" for name in said if name[1] == ":"}
+    scores = {category: weights().categories[category].score(names) for category in CATEGORIES}
+    first, second = sorted(CATEGORIES, key=lambda category: -scores[category])[:2]
+    if first == "decision":
+        return DECISIONS if scores[first] - scores[second] > _PLAIN else ""
+    return _WORKING if first != "project" and scores[first] - scores["project"] > _LIKELIER else ""
 
 
 def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[Event]:
@@ -372,6 +392,7 @@ def _adopted(file: str, one: Line, author: Author, kind: str, digest: str, numbe
         line=one.line,
         sha256=digest,
         writer=author.writer,
+        section=_section(one, kind),
         reason=author.why,
     )
 

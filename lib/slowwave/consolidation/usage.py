@@ -16,7 +16,7 @@ from slowwave.formats.model import Injected, Message, RowSpan, Span, ToolCall, T
 from slowwave.formats.registry import by_name
 from slowwave.memory.authors import Writes, Written, part_key, read_writes, write_writes
 from slowwave.memory.book import read_book
-from slowwave.memory.folder import TOPICS, read_texts
+from slowwave.memory.folder import PAGES, read_texts
 from slowwave.memory.foreign import ForeignLine, strange_files
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import Evidence, iso, name_to_json
@@ -42,7 +42,7 @@ def uses_of(
         sessions: where to look.
         known: by file, the sessions that were counted before.
     """
-    there = [t.file for t in TOPICS.values() if (memory / t.file).exists()]
+    there = [file for file in PAGES if (memory / file).exists()]
     needles = {file: json.dumps(os.fspath(memory / file), ensure_ascii=False)[1:-1] for file in there}
     encoded = {file: text.encode("utf-8", "surrogateescape") for file, text in needles.items()}
     found: dict[str, set[str]] = {}

@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from slowwave.memory.dates import reports
 from slowwave.memory.effects import Effect, Watched, effects_of, read_effects
-from slowwave.memory.folder import INDEX, PAGE, POINTER, fact_line
+from slowwave.memory.folder import INDEX, LOG, PAGE, POINTER, TOPICS, fact_line
 from slowwave.memory.ledger import REVIEW, Event, IndexEntry, Sighting, Writer, line_hash, read_ledger
 from slowwave.memory.model import BY_PERSON, RETRACTS, Candidate, Category, Evidence
 
@@ -32,6 +33,7 @@ class Memory:
         successor: the memory that took its place, or "".
         spans: when it held, oldest interval first; empty for one interval from ``valid_from`` to ``valid_to``.
         writer: who wrote its line.
+        section: where it belongs among our headings, "" where its category tells.
         stands: whether the line stands where its writer put it, and not among slowwave's own.
         indexed: whether slowwave has it in the index; ``file`` is then where it would stand if it were not.
     """
@@ -54,6 +56,7 @@ class Memory:
     successor: str = ""
     spans: tuple[tuple[str, str], ...] = ()
     writer: Writer = "slowwave"
+    section: str = ""
     stands: bool = False
     indexed: bool = False
 
@@ -109,6 +112,7 @@ class Book:
         dreams: committed dreams that stand, oldest first.
         undone_dreams: dreams that a person undid.
         index: the lines of the index as last rendered.
+        heads: the headings on our pages, likewise.
         unindexed: what a person took out of the index.
         uses: by memory file, the sessions in which an agent read it.
         phrases: by memory, the line that says it together with others.
@@ -125,6 +129,7 @@ class Book:
     dreams: list[str] = field(default_factory=list[str])
     undone_dreams: list[str] = field(default_factory=list[str])
     index: tuple[IndexEntry, ...] = ()
+    heads: tuple[IndexEntry, ...] = ()
     unindexed: set[str] = field(default_factory=set[str])
     uses: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     left: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
@@ -176,7 +181,8 @@ class Book:
         """Return the hashes of the lines of slowwave's own that may stand on a page."""
         own = [m for m in self.active if m.file == name and not m.stands]
         said = [line_hash(self.line_of(m)) for m in own if m.id in self.phrases]
-        return list(dict.fromkeys((*(m.sha256 for m in own), *said)))
+        heads = [entry.sha256 for entry in self.heads if page_of_heading(entry.ref) == name]
+        return list(dict.fromkeys((*(m.sha256 for m in own), *said, *heads)))
 
     def _phrase(self, phrase: Phrase) -> None:
         for name in phrase.memories:
@@ -189,7 +195,9 @@ class Book:
             del self.phrases[name]
 
     def _show(self, entries: tuple[IndexEntry, ...]) -> None:
-        """Note which memories the index has now."""
+        """Note which memories the index has now, and which headings our pages have."""
+        self.heads = tuple(entry for entry in entries if page_of_heading(entry.ref))
+        entries = tuple(entry for entry in entries if not page_of_heading(entry.ref))
         before, now = ({entry.ref for entry in of} for of in (self.index, entries))
         for name in before ^ now:
             if name in self.memories:
@@ -264,7 +272,29 @@ def read_book(memory: Path) -> Book:
 
 def own_line(memory: Memory) -> str:
     """Return the line in which slowwave writes a memory."""
-    return fact_line(memory.category, memory.text, memory.valid_from, is_dated=is_of_a_task(memory))
+    is_dated = memory.section == DECISIONS or is_of_a_task(memory)
+    return fact_line(memory.category, memory.text, memory.valid_from, is_dated=is_dated)
+
+
+def page_of(memory: Memory) -> str:
+    """Return the page on which slowwave writes a memory that has no place in the index."""
+    return LOG.file if is_of_a_task(memory) else TOPICS[memory.category].file
+
+
+# headings of our own, as the index event names them: in the index by their section alone
+SECTION = "section:"
+DECISIONS = "decisions"
+
+
+def heading_on(page: str, section: str) -> str:
+    """Return by what the ledger knows the heading of a section on a page."""
+    return f"{SECTION}{page}/{section}"
+
+
+def page_of_heading(ref: str) -> str:
+    """Return the page that a heading stands on, "" for those of the index and for everything else."""
+    page, _, section = ref.removeprefix(SECTION).rpartition("/")
+    return page if ref.startswith(SECTION) and section else ""
 
 
 _CLOSED_BY: dict[str, Status] = {
@@ -320,6 +350,7 @@ def _new(event: Event) -> Memory:
         evidence=event.evidence,
         spans=event.spans,
         writer=event.writer,
+        section=event.section,
         stands=event.event == "adopt",
     )
 
@@ -378,9 +409,9 @@ def unique(items: Sequence[T]) -> tuple[T, ...]:
 #
 # What was shown in one session only, and never used, is forgotten: after two half-lives it leaves the index for its
 # page, after four the page as well. An agent's note that is half as likely worth loading as they usually are counts as
-# one half-life older: what tells of one task leaves the index after days and its page after months. What had no occasion
-# in many sessions in a row, for a good part of its half-life, leaves the index, too. The ledger knows it for good, and
-# whoever says it again brings it back.
+# one half-life older: what tells of one task leaves the index at once when it is done, or else after days, and its page
+# after months. What had no occasion in many sessions in a row, for a good part of its half-life, leaves the index, too.
+# The ledger knows it for good, and whoever says it again brings it back.
 
 DENIED = 0.85
 _MOST_DENIALS = 4
@@ -444,12 +475,12 @@ class Standing:
 
         Of a note that is less likely worth loading than agents' notes are, more have passed.
         """
-        if len({(s.dialect, s.session) for s in memory.sightings}) != 1:
+        if len({(s.dialect, s.session) for s in memory.sightings}) != 1 or not self.half_life.get(memory.category):
             return 0.0
         lives = self._lives(memory)
         # that the page was read says nothing about each of the notes on it
         unused = 0.0 if self.uses.get(memory.id) else lives
-        is_past = lives >= _FRESH or not (memory.last_seen and self.half_life.get(memory.category))
+        is_past = lives >= _FRESH or not memory.last_seen or reports(memory.text)
         return unused + behind(memory) if is_past else unused
 
     def _freshness(self, memory: Memory) -> float:

@@ -76,7 +76,8 @@ ENGLISH = Language(
     days={
         "the day after tomorrow": 2, "day after tomorrow": 2,
         "the day before yesterday": -2, "day before yesterday": -2,
-        "today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1,
+        "today": 0, "tonight": 0, "yesterday": -1, "tomorrow": 1, "last night": -1,
+        "this morning": 0, "this afternoon": 0, "this evening": 0,
     },
     weekdays="monday tuesday wednesday thursday friday saturday sunday",
     units=("days?", "weeks?", "months?", "quarters?", "years?"),
@@ -105,7 +106,18 @@ ENGLISH = Language(
 )  # fmt: skip
 _DONE = r"(?:\w*ge\w{2,}(?:t|en)|\w{2,}iert|(?:ver|be|er|ent|zer|über)\w{2,}(?:t|en))"
 GERMAN = Language(
-    days={"heute": 0, "gestern": -1, "vorgestern": -2, "morgen": 1, "übermorgen": 2},
+    days={
+        "heute": 0,
+        "heute morgen": 0,
+        "heute früh": 0,
+        "heute abend": 0,
+        "gestern": -1,
+        "gestern abend": -1,
+        "letzte nacht": -1,
+        "vorgestern": -2,
+        "morgen": 1,
+        "übermorgen": 2,
+    },  # fmt: skip
     weekdays="montag dienstag mittwoch donnerstag freitag samstag sonntag",
     units=("tag(?:en?)?", "wochen?", "monat(?:en?)?", "quartal(?:en?)?", "jahr(?:en?)?"),
     numbers="eine[mrn]?|ein zwei drei vier fünf sechs sieben acht neun zehn",
@@ -132,7 +144,16 @@ GERMAN = Language(
 )
 _PART = r"\w+(?:é|ée|és|ées|i|is|it|u|us|ert)"
 FRENCH = Language(
-    days={"aujourd'hui": 0, "hier": -1, "avant-hier": -2, "demain": 1, "après-demain": 2},
+    days={
+        "aujourd'hui": 0,
+        "ce matin": 0,
+        "ce soir": 0,
+        "hier": -1,
+        "hier soir": -1,
+        "avant-hier": -2,
+        "demain": 1,
+        "après-demain": 2,
+    },  # fmt: skip
     weekdays="lundi mardi mercredi jeudi vendredi samedi dimanche",
     units=("jours?", "semaines?", "mois", "trimestres?", "ans?|années?"),
     numbers="une?|un deux trois quatre cinq six sept huit neuf dix",
@@ -156,7 +177,16 @@ FRENCH = Language(
     before=False,
 )
 SPANISH = Language(
-    days={"hoy": 0, "ayer": -1, "anteayer": -2, "mañana": 1, "pasado mañana": 2},
+    days={
+        "hoy": 0,
+        "esta mañana": 0,
+        "esta tarde": 0,
+        "ayer": -1,
+        "anoche": -1,
+        "anteayer": -2,
+        "mañana": 1,
+        "pasado mañana": 2,
+    },  # fmt: skip
     weekdays="lunes martes miércoles jueves viernes sábado domingo",
     units=("días?", "semanas?", "mes(?:es)?", "trimestres?", "años?"),
     numbers="una?|un dos tres cuatro cinco seis siete ocho nueve diez",
@@ -181,7 +211,16 @@ SPANISH = Language(
 )
 _FATTO = r"\w+[ts][oaie]"
 ITALIAN = Language(
-    days={"oggi": 0, "ieri": -1, "l'altro ieri": -2, "domani": 1, "dopodomani": 2},
+    days={
+        "oggi": 0,
+        "stamattina": 0,
+        "stasera": 0,
+        "ieri": -1,
+        "ieri sera": -1,
+        "l'altro ieri": -2,
+        "domani": 1,
+        "dopodomani": 2,
+    },  # fmt: skip
     weekdays="lunedì martedì mercoledì giovedì venerdì sabato domenica",
     units=("giorn[oi]", "settiman[ae]", "mes[ei]", "trimestr[ei]", "ann[oi]"),
     numbers="un[ao]?|un due tre quattro cinque sei sette otto nove dieci",
@@ -204,7 +243,16 @@ ITALIAN = Language(
     never_after="ogni|di|come|tra|fra|che",
 )
 PORTUGUESE = Language(
-    days={"hoje": 0, "ontem": -1, "anteontem": -2, "amanhã": 1, "depois de amanhã": 2},
+    days={
+        "hoje": 0,
+        "esta manhã": 0,
+        "esta tarde": 0,
+        "ontem": -1,
+        "ontem à noite": -1,
+        "anteontem": -2,
+        "amanhã": 1,
+        "depois de amanhã": 2,
+    },  # fmt: skip
     weekdays="segunda(?:-feira)? terça(?:-feira)? quarta(?:-feira)? quinta(?:-feira)? sexta(?:-feira)? sábado domingo",
     units=("dias?", "semanas?", "mês|meses", "trimestres?", "anos?"),
     numbers="uma?|um dois|duas três quatro cinco seis sete oito nove dez",
@@ -227,7 +275,17 @@ PORTUGUESE = Language(
     never_after="cada|de|do|da|como|entre|que",
 )
 DUTCH = Language(
-    days={"vandaag": 0, "gisteren": -1, "eergisteren": -2, "morgen": 1, "overmorgen": 2},
+    days={
+        "vandaag": 0,
+        "vanmorgen": 0,
+        "vanavond": 0,
+        "gisteren": -1,
+        "gisteravond": -1,
+        "vannacht": -1,
+        "eergisteren": -2,
+        "morgen": 1,
+        "overmorgen": 2,
+    },  # fmt: skip
     weekdays="maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
     units=("dag(?:en)?", "week|weken", "maand(?:en)?", "kwarta(?:al|len)", "jaar|jaren"),
     numbers="een|één twee drie vier vijf zes zeven acht negen tien",
@@ -272,6 +330,11 @@ _DATED = re.compile(r"\s{0,3}\((?:week of )?\d{4}(?:-\d\d(?:-\d\d)?| Q\d)?\)")
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+|\s[\u2013\u2014-]\s")
 _CLAUSE = re.compile(r",\s+|\s+(?:and|but|so|because|und|aber|weil|et|mais|donc|y|pero|porque|ma|mas|maar)\s+")
 _QUANTITY = re.compile(r"(?:\d|\b(?:first|last|times)\b)\W*(?:\w+\W+){0,3}$", re.IGNORECASE)
+# what makes a day the thing that is spoken about, in the languages that are known here
+_NO_ASIDE = (
+    "to|as|of|from|with|for|than|is|are|means?|uses?|zu|als|von|mit|für|ist|à|de|du|avec|pour|est|a|como|con|para|es"
+    "|come|di|per|è|com|é|naar|van|met|voor"
+)
 _FROM = re.compile(r"\b(?:from|to|with|through)\s+$", re.IGNORECASE)
 
 
@@ -286,7 +349,7 @@ class _Named:
     language: Language
 
 
-def dated(text: str, said_at: datetime | None) -> str:
+def dated(text: str, said_at: datetime | None, *, is_note: bool = False) -> str:
     """Return ``text`` with the date behind every word for a day that tells of an event or a plan.
 
     What has its date stays as it is, so doing it twice changes nothing.
@@ -294,6 +357,7 @@ def dated(text: str, said_at: datetime | None) -> str:
     Args:
         text: what was said.
         said_at: when, in the time zone whose days are meant; without it nothing is added.
+        is_note: whether it is an agent's note: short, often without a verb, and seldom about words for days.
     """
     if said_at is None:
         return text
@@ -303,7 +367,7 @@ def dated(text: str, said_at: datetime | None) -> str:
         free = 0
         named = [named for language in LANGUAGES for named in _named(sentence, language)]
         for one in sorted(named, key=lambda n: (n.start, -n.stop)):
-            if one.start >= free and (day := _day_of(one, sentence, said_at.date())):
+            if one.start >= free and (day := _day_of(one, sentence, said_at.date(), is_note=is_note)):
                 free = one.stop
                 if not _DATED.match(text, begin + one.stop):
                     found.append((begin + one.stop, f" ({day})"))
@@ -315,6 +379,11 @@ def dated(text: str, said_at: datetime | None) -> str:
 # forms that are the present as well: "set the port before" tells what to do
 _SAME_FORM = r"(?!(?:put|set|hit|shut|split|let|cut)\b)"
 _REPORT = re.compile(rf"{_SAME_FORM}(?:{_ED}|{_WENT})\b", re.IGNORECASE)
+
+
+def has_date(text: str) -> bool:
+    """Say whether a word for a day in a text has its date behind it."""
+    return bool(_DATED.search(text))
 
 
 def reports(text: str) -> bool:
@@ -401,7 +470,7 @@ def _bounds(sentence: str, named: _Named) -> tuple[int, int]:
     return start, len(sentence)
 
 
-def _day_of(named: _Named, sentence: str, base: date) -> str:
+def _day_of(named: _Named, sentence: str, base: date, *, is_note: bool) -> str:
     """Return the day that is meant, "" where none is, or nobody can tell."""
     language, clause = named.language, _clause_of(named, sentence)
     is_rule = whole(language.condition).search(clause.sentence) or whole(language.rule).search(clause.rest)
@@ -409,7 +478,7 @@ def _day_of(named: _Named, sentence: str, base: date) -> str:
         return ""
     if named.kind == "weekday":
         return _weekday(named, clause, base)
-    if not _tells(named, clause):
+    if not _tells(named, clause) and not (is_note and _is_aside(named, clause)):
         return ""
     if named.kind == "day":
         return f"{base + timedelta(days=language.days[named.words])}"
@@ -432,6 +501,19 @@ def _tells(named: _Named, clause: _Clause) -> bool:
         return not is_rate and _is_planned(named, clause)
     is_end = _follows(clause.left, language.until, language)
     return is_end or _is_past(language, clause) or _is_future(language, clause)
+
+
+def _is_aside(named: _Named, clause: _Clause) -> bool:
+    """Say whether words for a day stand at an edge of their clause and say when: they are no part of what is said.
+
+    "Tomorrow Ben rotates the keys", "on holiday next week"; not "falls back to yesterday", "the default is today".
+    """
+    language = named.language
+    if named.kind not in ("day", "turn") or _ends_with(clause.left, language.definite):
+        return False
+    if not clause.left:
+        return bool(clause.right)
+    return not clause.right and not _ends_with(clause.left, _NO_ASIDE) and not _ends_with(clause.left, language.present)
 
 
 def _direction(named: _Named) -> int:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from slowwave.errors import RefusedError, SettingsError, UnreadableError
 from slowwave.files import atomic_write, file_bytes
+from slowwave.memory.dates import has_date
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.model import Category
 from slowwave.places import data_folder
@@ -130,6 +131,9 @@ TOPICS: dict[Category, Topic] = {
     "project": Topic("project.md", "Project", "facts about this project", "project"),
     "pattern": Topic("patterns.md", "Patterns", "commands and ways of working that proved themselves", "reference"),
 }
+# what was done, task by task: an agent's notes that nobody needs to load, and that somebody may look up
+LOG = Topic("worklog.md", "Work log", "what was done when, task by task", "project")
+PAGES: dict[str, Topic] = {topic.file: topic for topic in (*TOPICS.values(), LOG)}
 # what an index entry refers to when it is a pointer to a file and not a memory
 POINTER = "file:"
 # and when it is one to a page that somebody else wrote
@@ -137,9 +141,9 @@ PAGE = "page:"
 _BRACKETS = str.maketrans("[]", "()")
 
 
-def new_topic_file(category: Category) -> bytes:
+def new_topic_file(file: str) -> bytes:
     """Return the content of a topic file before its first memory."""
-    topic = TOPICS[category]
+    topic = PAGES[file]
     return (f"---\nname: {topic.title}\ndescription: {topic.description}\ntype: {topic.type}\n---\n\n").encode()
 
 
@@ -164,7 +168,8 @@ def fact_line(category: Category, text: str, since: str, *, is_dated: bool = Fal
     """
     day = since[:10]
     says_when = category == "decision" or is_dated
-    return memory_line(f"{text} ({day})" if says_when and day and day not in text else text)
+    is_said = day in text or has_date(text)
+    return memory_line(f"{text} ({day})" if says_when and not is_said else text)
 
 
 def page_line(file: str, front: Mapping[str, str]) -> str:
@@ -174,10 +179,11 @@ def page_line(file: str, front: Mapping[str, str]) -> str:
     return f"- [{title.translate(_BRACKETS)}]({file})" + (f": {told}" if told else "")
 
 
-def pointer_line(category: Category, number: int) -> str:
+def pointer_line(file: str, number: int) -> str:
     """Return the line of the index that leads to a topic file."""
-    topic = TOPICS[category]
-    noun = "memory" if number == 1 else "memories"
+    topic = PAGES[file]
+    one, several = ("note", "notes") if topic is LOG else ("memory", "memories")
+    noun = one if number == 1 else several
     return f"- [{topic.title}]({topic.file}): {topic.description} ({number} {noun})"
 
 

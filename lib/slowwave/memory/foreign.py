@@ -20,7 +20,7 @@ from slowwave.files import atomic_write
 from slowwave.memory.book import Book, read_book
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import shown_before
-from slowwave.memory.folder import INDEX, TOPICS, new_topic_file, read_or_none, read_texts
+from slowwave.memory.folder import INDEX, PAGES, new_topic_file, read_or_none, read_texts
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import Writer, line_hash
 from slowwave.memory.pages import own_lines, split, standing_lines, statements
@@ -31,7 +31,7 @@ _WORD = re.compile(r"[^\W_]+")
 # what Cersei writes around a fact in ``extracted.md``
 _FRAME = re.compile(r"^\[\w+\]\*\* |\s*\*\(confidence: [^)]*\)\*$")
 # the front matter of our own topic files
-_OWN_FRONT = frozenset(line for category in TOPICS for line in new_topic_file(category).split(b"\n"))
+_OWN_FRONT = frozenset(line for file in PAGES for line in new_topic_file(file).split(b"\n"))
 
 
 class ForeignLine(msgspec.Struct, frozen=True, dict=True):

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slowwave.memory.book import Memory, Standing, own_line
-from slowwave.memory.folder import PAGE, POINTER, TOPICS, pointer_line
+from slowwave.memory.book import DECISIONS, SECTION, Memory, Standing, heading_on, own_line
+from slowwave.memory.folder import LOG, PAGE, PAGES, POINTER, pointer_line
 from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.model import Category
 from slowwave.memory.pages import line_cost, line_count, target_of
@@ -33,15 +33,17 @@ _IN_CHARGE = re.compile(
     r"is on call|(?:is|are) (?:the|our|an?|responsible for|in charge of) )"
     r"|\b(?:belongs? to|(?:is|are) (?:owned|maintained|reviewed|approved|handled) by) (?:the |our )?(?:@|[A-Z])[\w-]+"
 )
-SECTION = "section:"
+# the blank line above our first heading
+_GAP = SECTION + "gap"
 _SECTIONS = {
     "working": "## Working here",
     "facts": "## Facts that cost time",
-    "decisions": "## Decisions",
+    DECISIONS: "## Decisions",
     "people": "## People and roles",
     "pages": "## Further pages",
 }
 # below a heading of somebody else's, what leads to pages would seem to belong to it
+_UNDATED = "Earlier"
 _HEADED = re.compile(rb"^##+ ", re.MULTILINE)
 
 
@@ -69,12 +71,14 @@ class Room:
         lines: most lines of the whole file.
         bytes: most bytes of the whole file.
         headed: whether headings may stand there: what follows behind our lines would seem to belong to the last one.
+        close: whether something stands right above our lines.
     """
 
     people: bytes
     lines: int
     bytes: int
     headed: bool = True
+    close: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -124,12 +128,12 @@ def index_block(
     rows = _rows(own, inside, worth, lines or {})
     section = {m.id: _section(m) for m in own} if room.headed and len(rows) > _FEW else {}
     apart = bool(section) and bool(_HEADED.search(room.people))
-    on_pages = Counter[Category](m.category for m in away)
+    on_pages = Counter(m.file for m in away)
     while True:
         pointers = _pointers(on_pages, pages or {}, inside, refused)
-        taken, left = _fitting([*pointers, *rows], room, len(set(section.values())) + apart)
+        taken, left = _fitting([*pointers, *rows], room, len(set(section.values())) + apart + room.close)
         gone = {ref for row in left for ref in row.refs}
-        there = Counter[Category](m.category for m in memories if m.id in gone or m.id in refused)
+        there = Counter(m.file for m in memories if m.id in gone or m.id in refused)
         if set(there) <= set(on_pages):
             break
         on_pages |= there
@@ -147,6 +151,8 @@ def index_block(
     if apart:
         section |= {row.refs[0]: "pages" for row in mine if row.refs[0] not in section}
     shown = _under_headings(mine, section, refused, in_order(before, worth))
+    if room.close and _GAP not in refused and shown and shown[0].refs[0].startswith(SECTION):
+        shown = [_Row((_GAP,), ""), *shown]
     return IndexBlock(
         tuple(row.line for row in shown),
         tuple(IndexEntry(ref, line_hash(row.line)) for row in shown for ref in row.refs),
@@ -156,10 +162,42 @@ def index_block(
     )
 
 
+def page_lines(
+    file: str, memories: Sequence[Memory], lines: Mapping[str, str], refused: Iterable[str] = ()
+) -> list[tuple[str, str]]:
+    """Return the lines of a page of ours, each with what it stands for: a memory, or a heading.
+
+    Args:
+        file: the page.
+        memories: what stands on it, in its order.
+        lines: by memory, its line.
+        refused: headings that a person took out.
+    """
+    if file == LOG.file:
+        # the latest first, like every log
+        memories = sorted(memories, key=lambda m: m.valid_from, reverse=True)
+        parts = {m.id: m.valid_from[: len("2026-11")] or _UNDATED for m in memories}
+        titles = {part: f"## {part}" for part in parts.values()}
+    else:
+        parts, titles = {m.id: _section(m) for m in memories}, _SECTIONS
+    is_headed = len(memories) > _FEW and len(set(parts.values())) > 1
+    rows = {lines[m.id]: m for m in memories}
+    if not is_headed:
+        return [(m.id, line) for line, m in rows.items()]
+    found: list[tuple[str, str]] = []
+    for part, title in titles.items():
+        ref = heading_on(file, part)
+        own = [(m.id, line) for line, m in rows.items() if parts[m.id] == part]
+        if own and ref not in set(refused):
+            found += [*([("", "")] if found else []), (ref, title)]
+        found += own
+    return found
+
+
 def best_lines(memories: Sequence[Memory], standing: Standing, most_bytes: int) -> list[str]:
     """Return what is worth most among memories, within so many bytes and under the headings of the index."""
     room = Room(b"", len(memories) + 2 * len(_SECTIONS), most_bytes)
-    pointers = [POINTER + topic.file for topic in TOPICS.values()]
+    pointers = [POINTER + file for file in PAGES]
     return list(index_block(memories, room, standing=standing, unindexed=pointers).lines)
 
 
@@ -194,9 +232,11 @@ def in_order(before: Iterable[str], worth: Mapping[str, float]) -> list[str]:
 
 def _section(memory: Memory) -> str:
     if memory.category == "decision":
-        return "decisions"
+        return DECISIONS
     if memory.category == "project" and _IN_CHARGE.search(memory.text):
         return "people"
+    if memory.section:
+        return memory.section
     is_command = memory.category == "pattern" and memory.key.startswith("cmd:")
     return "working" if is_command or memory.category in ("constraint", "preference") else "facts"
 
@@ -237,10 +277,10 @@ def _fitting(rows: Sequence[_Row], room: Room, headings: int) -> tuple[list[_Row
 
 
 def _pointers(
-    on_pages: Mapping[Category, int], pages: Mapping[str, str], inside: Sequence[Memory], refused: set[str]
+    on_pages: Mapping[str, int], pages: Mapping[str, str], inside: Sequence[Memory], refused: set[str]
 ) -> list[_Row]:
     """Return what leads to pages: to our own that hold something, to others', and where agents' lines lead."""
-    own = {t.file: _Row((POINTER + t.file,), pointer_line(c, n)) for c, t in TOPICS.items() if (n := on_pages.get(c))}
+    own = {file: _Row((POINTER + file,), pointer_line(file, n)) for file in PAGES if (n := on_pages.get(file))}
     others = [_Row((PAGE + name,), line) for name, line in sorted(pages.items()) if name not in own]
     theirs = [_Row((m.id,), m.line, is_theirs=True) for m in inside if target_of(m.line)]
     return [row for row in (*own.values(), *others) if row.refs[0] not in refused] + theirs

@@ -104,6 +104,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     line: str = ""
     sha256: str = ""
     writer: Writer = "slowwave"
+    section: str = ""
     entries: tuple[IndexEntry, ...] = ()
     spans: tuple[tuple[str, str], ...] = ()
     undone: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import SECTION
-from slowwave.memory.folder import INDEX, TOPICS, new_topic_file
+from slowwave.memory.folder import INDEX, PAGES, new_topic_file
 from slowwave.memory.ledger import line_hash
 
 # what Cersei writes (:func:`slowwave.memory.candidates.fact_line`)
@@ -137,9 +137,7 @@ def headings(data: bytes) -> dict[int, int]:
     return found
 
 
-def with_lines(
-    data: bytes, changes: Mapping[str, Sequence[str | None]], agents: Container[str] = frozenset()
-) -> bytes:
+def with_lines(data: bytes, changes: Mapping[str, Sequence[str | None]], agents: Container[str] = frozenset()) -> bytes:
     """Return a page in which some statements say something else, or are gone.
 
     Args:
@@ -166,8 +164,10 @@ def with_lines(
 
 def _closed(lines: list[bytes], gaps: set[int], agents: Container[str]) -> list[bytes]:
     """Return lines without what a gap has left empty; a gap lies before the line of its number."""
+    at = len(lines)
     for gap in sorted(gaps, reverse=True):
-        at = gap
+        # what stood around it may have gone with a part further down
+        at = min(gap, at)
         while at > 0:
             above = next((n for n in range(at - 1, -1, -1) if lines[n].strip()), -1)
             below = next((n for n in range(at, len(lines)) if lines[n].strip()), len(lines))
@@ -204,11 +204,11 @@ def linked(data: bytes) -> set[str]:
 
 def is_empty(name: str, data: bytes) -> bool:
     """Say whether a page is one of ours on which nothing stands."""
-    return any(t.file == name and data.rstrip() == new_topic_file(c).rstrip() for c, t in TOPICS.items())
+    return name in PAGES and data.rstrip() == new_topic_file(name).rstrip()
 
 
 def _is_own(name: str, data: bytes) -> bool:
-    return any(t.file == name and data.startswith(new_topic_file(c).rstrip()) for c, t in TOPICS.items())
+    return name in PAGES and data.startswith(new_topic_file(name).rstrip())
 
 
 def _statement(number: int, lines: list[str], day: str) -> Statement:
@@ -288,9 +288,10 @@ def own_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
     """Return which lines are own ones: line number -> hash, in file order.
 
     Each hash stands for one line. When a person has copied an own line, the first one is ours. The blank line between
-    one of ours and a heading of ours is ours, too.
+    one of ours and a heading of ours is ours, too; that above the first heading is where the hash of one is among them.
     """
     wanted = Counter(iter(hashes))
+    has_gap = wanted.pop(_BLANK, 0)
     found: dict[int, str] = {}
     if wanted:
         for number, line in enumerate(split(data)):
@@ -301,6 +302,9 @@ def own_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
         lines = split(data)
         gaps = [n - 1 for n in found if lines[n].startswith(b"## ") and n - 2 in found and not lines[n - 1].strip()]
         found |= dict.fromkeys(gaps, _BLANK)
+        first = min(found, default=0)
+        if has_gap and first and lines[first].startswith(b"## ") and not lines[first - 1].strip():
+            found[first - 1] = _BLANK
     return dict(sorted(found.items()))
 
 
