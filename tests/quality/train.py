@@ -16,13 +16,14 @@ from typing import Any
 
 import msgspec
 
-from slowwave.extraction.classifier import WORDING, Head, Voice, Weights, pieces_of
+from slowwave.extraction.classifier import WORDING, Head, Voice, Weights, noting, pieces_of
 from slowwave.extraction.voice import is_pasted, typed_like, written_like
 from slowwave.memory.model import CATEGORIES
 from tests.quality.statement_labels import Judged, every
 from tests.quality.typed_messages import Sentence, bare, framed, written
 from tests.quality.written_sessions import written_dialogs, written_sessions
 
+NOTES = Path(__file__).parent / "typed" / "notes.txt"
 TARGET = Path(__file__).parents[2] / "lib" / "slowwave" / "extraction" / "weights.json"
 # a word counts where so many statements of so many repositories have it
 _LEAST_TIMES, _LEAST_PLACES = 4, 2
@@ -52,6 +53,7 @@ _SHORT, _PERSONS = 2, 3.0
 _USEFUL = {(2, True): 1.0, (2, False): 0.7, (1, True): 0.6, (1, False): 0.2}
 _CHOSEN = {"strength": 0.3, "of_pieces": 3.0, "least": 0.05, "least_piece": 0.2}
 _VOICED = {"strength": 0.5, "of_pieces": 6.0}
+_NOTED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.05, "least_piece": 0.25}
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,6 +390,24 @@ def voice_head(messages: Sequence[Sentence]) -> Head:
     return fit(examples, **_VOICED, least=_LEAST_VOICE)
 
 
+def noted(path: Path = NOTES) -> list[Example]:
+    """Return notes as agents leave them, by project: ``+`` what every session may need, ``-`` what one task did."""
+    found: list[Example] = []
+    project = ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        mark, text = line[:1], line[2:]
+        if mark == "#":
+            project = text
+        elif mark in ("+", "-"):
+            found.append(Example(set(noting(text)), mark == "+", project, 1.0, text))
+    return found
+
+
+def note_head(examples: Sequence[Example]) -> Head:
+    """Return the head of agents' notes."""
+    return fit(examples, **_NOTED)
+
+
 def main() -> int:
     """Fit all heads and write them."""
     judged, messages = [*every(), *written_sessions()], list(written())
@@ -402,13 +422,16 @@ def main() -> int:
         heads.document,
         categories,
         voice_head(messages),
+        note_head(noted()),
         steps,
     )
     # a line for each weight, so that a change shows which
     text = json.dumps(msgspec.to_builtins(weights), ensure_ascii=False, separators=(",\n", ":"))
     TARGET.write_text(f"{text}\n", encoding="utf-8")
     print(f"{len(judged)} statements of sessions, {len(messages)} typed sentences")
-    named = {name: getattr(weights, name) for name in ("worth", "choice", "rule", "typed", "document", "theirs")}
+    named = {
+        name: getattr(weights, name) for name in ("worth", "choice", "rule", "typed", "document", "theirs", "note")
+    }
     for name, head in named.items():
         print(f"{name}: {len(head.weights)} weights of names, {len(head.pieces)} of pieces")
     print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes")

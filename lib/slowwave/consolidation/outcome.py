@@ -27,6 +27,7 @@ from slowwave.memory.pages import (
     front_of,
     headings,
     is_empty,
+    line_count,
     linked,
     own_lines,
     split,
@@ -200,6 +201,8 @@ def _changed(operation: Operation, fact: Fact, fields: dict[str, object], stamp:
 
 # a part of the index that loses this share of an agent's lines was no order
 _MANY = 1 / 4
+# a smaller share of what an index may hold is read at a glance, in whatever order
+_LARGE = 1 / 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,7 +319,8 @@ def _fitted(
     """Return the own lines of the index, and what leaves its place there to stand among them or on a page."""
     before = folder.before
     stands = [m for m in after.active if m.stands and m.file == INDEX and not target_of(m.line)]
-    moved = {m.id: _moved(m) for m in stands if _is_away(m, standing)}
+    is_large = _is_large(folder.files.get(INDEX, b""), settings)
+    moved = {m.id: _moved(m) for m in stands if is_large and _is_away(m, standing)}
     while True:
         moved |= {m.id: _moved(m) for m in _in_parts(folder.files.get(INDEX, b""), before.memories, stands, moved)}
         there = {m.id: m for m in after.active} | moved
@@ -360,6 +364,11 @@ def _in_parts(
         parts.setdefault(part, []).append(by_hash[digest].pop(0))
     lost = {part: sum(m.id in moved for m in of) for part, of in parts.items()}
     return [m for part, of in parts.items() if lost[part] >= _MANY * len(of) for m in of if m.id not in moved]
+
+
+def _is_large(index: bytes, settings: ConsolidationSettings) -> bool:
+    """Say whether so much stands in an index that it is worth while to put it in order."""
+    return line_count(index) > _LARGE * settings.index_lines or len(index) > _LARGE * settings.index_bytes
 
 
 def _is_away(memory: Memory, standing: Standing) -> bool:

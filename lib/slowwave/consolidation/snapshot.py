@@ -1,13 +1,10 @@
 """One reading of a memory folder: what a plan is made from, and the hashes that its commit will check again."""
 
 import hashlib
-import math
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -15,14 +12,13 @@ from rapidfuzz import fuzz
 
 from slowwave.consolidation.gates import parse_state
 from slowwave.consolidation.model import Gathered, State
-from slowwave.extraction.classifier import pieces_of, weights, wording
+from slowwave.extraction.classifier import weights
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.formats.model import Problem
 from slowwave.memory.authors import Author, Authors, Writes, committed, read_writes
-from slowwave.memory.book import DECISIONS, NOTED, Book, Memory, Phrase, replay
+from slowwave.memory.book import DECISIONS, NOTED, WORKING, Book, Memory, Phrase, replay
 from slowwave.memory.candidates import MOST_REMOVED, USUAL_LOSS, Waiting, candidates_path, read_entries
 from slowwave.memory.candidates import waiting as waiting_now
-from slowwave.memory.dates import reports, states
 from slowwave.memory.effects import read_effects
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import reconciled, shown_before
@@ -31,11 +27,8 @@ from slowwave.memory.foreign import foreign_lines, known_numbers, read_foreign, 
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import VERSION, Event, Sighting, Writer, line_hash, parse_ledger
 from slowwave.memory.model import CATEGORIES, Candidate, Category, ExtractedRange, iso
-from slowwave.memory.pages import Statement as Line
-from slowwave.memory.pages import front_of, statements
+from slowwave.memory.pages import Statement, front_of, statements
 from slowwave.memory.team import read_others
-from slowwave.reading.items import Part, Said
-from slowwave.reading.statements import Statement
 from slowwave.secrets.redactor import NAMELESS
 
 
@@ -291,51 +284,16 @@ def _unindexed(files: Mapping[str, bytes], book: Book, owned: Mapping[int, str],
 # one whose words a tool brought, nor one that a person took back from a dream.
 
 _QUOTED = 160
-# log-odds: what states something, or gives a command, is more likely worth loading than its words alone tell, and what
-# reports what was done is less so
-_STATES, _REPORTS = 1.5, -2.0
-# by how much the likeliest kind of a note has to lead: a decision tells its day, so that has to be plain
-_PLAIN, _LIKELIER = 1.0, 0.5
-_WORKING = "working"
-_COMMAND = re.compile(r"`[\w./-]+ [^`\n]+`")
 # what the kinds of pages of Claude Code's memory are here
 _OF_KIND: dict[str, Category] = {"user": "preference", "feedback": "constraint", "reference": "pattern"}
 
 
-@lru_cache(maxsize=8192)
-def worth_of(text: str) -> float:
-    """Return how likely an agent's note is worth loading by every session, 0.0 to :data:`slowwave.memory.book.NOTED`.
-
-    The words tell a rule or a fact for good from what happened in one task, as they do in what people type; agents say
-    by their tense, too, whether something is so or was done.
-
-    Args:
-        text: its words.
-    """
-    score = weights().rule.score(set(wording(_note(text))), pieces_of(text))
-    if reports(text):
-        score += _REPORTS
-    elif states(text) or _COMMAND.search(text):
-        score += _STATES
-    return round(NOTED / (1 + math.exp(-score)), 2)
-
-
-def _note(text: str) -> Statement:
-    return Statement(Said(0, (), "", None, "", "assistant", (Part(text, is_pasted=False),)), text, 0, 1)
-
-
-def _section(one: Line, kind: str) -> str:
+def _section(one: Statement, kind: str) -> str:
     """Return where a line of an index belongs among our headings by its words, "" where its category tells."""
     if one.label or one.target or kind or _category(one, kind) != "project":
         return ""
-    said = set(wording(_note(one.text)))
-    # as if a person had said it: of what agents say the kinds were learnt from what they tell of their work
-    names = {f"p|{name}" for name in said} | {f"*|{name}" for name in said if name[1] == ":"}
-    scores = {category: weights().categories[category].score(names) for category in CATEGORIES}
-    first, second = sorted(CATEGORIES, key=lambda category: -scores[category])[:2]
-    if first == "decision":
-        return DECISIONS if scores[first] - scores[second] > _PLAIN else ""
-    return _WORKING if first != "project" and scores[first] - scores["project"] > _LIKELIER else ""
+    found = weights().section(one.text)
+    return "" if found == "project" else DECISIONS if found == "decision" else WORKING
 
 
 def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[Event]:
@@ -359,13 +317,13 @@ def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[
     return found
 
 
-def _adopted(file: str, one: Line, author: Author, kind: str, digest: str, number: int) -> Event:
+def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, number: int) -> Event:
     category = _category(one, kind)
     key, value = decision_key(one.text) if category == "decision" else ("", "")
     if not key and not one.target:
         key, value = key_of(one.text)
     place = author.written
-    confidence = one.confidence or (NOTED if one.target else worth_of(one.text))
+    confidence = one.confidence or (NOTED if one.target else round(NOTED * weights().noted(one.text), 2))
     sighting = Sighting(
         place.dialect if place else "",
         place.session if place else "",
@@ -397,7 +355,7 @@ def _adopted(file: str, one: Line, author: Author, kind: str, digest: str, numbe
     )
 
 
-def _category(one: Line, kind: str) -> Category:
+def _category(one: Statement, kind: str) -> Category:
     for category in CATEGORIES:
         if category == one.label:
             return category

@@ -14,8 +14,9 @@ from typing import Literal
 
 import msgspec
 
+from slowwave.memory.dates import reports, states
 from slowwave.memory.model import CATEGORIES, Category
-from slowwave.reading.items import Chosen, Edited, Failed, Ran, Reading, Said, Speaker
+from slowwave.reading.items import Chosen, Edited, Failed, Part, Ran, Reading, Said, Speaker
 from slowwave.reading.statements import Statement, contents_of
 
 # The features.
@@ -164,6 +165,20 @@ def wording(statement: Statement) -> Iterator[str]:
     yield f"p:length={bucket(len(statement.text), _STEPS)}"
 
 
+def note_of(text: str) -> Statement:
+    """Return a line that an agent noted as a statement that stands alone."""
+    return Statement(Said(0, (), "", None, "", "assistant", (Part(text, is_pasted=False),)), text, 0, 1)
+
+
+def noting(text: str) -> Iterator[str]:
+    """Yield what tells the wording of an agent's note, and its tense: whether something is so, or was done."""
+    yield from (name for name in wording(note_of(text)) if not name.startswith("p:") or name.startswith("p:length"))
+    if reports(text):
+        yield "t:reports"
+    elif states(text):
+        yield "t:states"
+
+
 def dialog(chosen: Chosen) -> Iterator[str]:
     """Yield what tells the wording of a question of a dialog and of the answer to it."""
     answer, options = chosen.answer, chosen.chosen
@@ -227,6 +242,10 @@ def _is(item: object, speaker: str) -> bool:
 # statements of such a score were worth it. The weights are data (``weights.json``, below 1 MB); ``make train`` fits
 # them anew. Nothing here depends on the order of sets: sums of weights are exact.
 
+# how much it counts for a note that it is worded like a rule
+_LIKE_A_RULE = 0.3
+# by how much a kind has to lead
+_PLAIN, _LIKELIER = 1.0, 0.5
 # who stands behind a statement
 Voice = Literal["typed", "told", "chosen"]
 
@@ -265,6 +284,7 @@ class Weights(msgspec.Struct, frozen=True):
         document: whether a sentence reads like a document or an agent's report rather than like something typed.
         categories: by category, for what is worth it.
         theirs: whether what a person typed is somebody else's words, a supposition, or about a text.
+        note: whether an agent's note is worth loading in every session, rather than told of one task.
         steps: by who stands behind a statement, log-odds and the share that was worth it there, both rising: the same
             words are worth more from a person than from an assistant.
     """
@@ -276,7 +296,30 @@ class Weights(msgspec.Struct, frozen=True):
     document: Head
     categories: dict[Category, Head]
     theirs: Head
+    note: Head
     steps: dict[Voice, tuple[tuple[float, float], ...]]
+
+    def noted(self, text: str) -> float:
+        """Return how likely an agent's note is worth loading in every session, 0 to 1, by its words and its tense.
+
+        What sounds like a rule or a fact for good where a person types it does so in a note as well.
+        """
+        pieces = pieces_of(text)
+        score = self.note.score(set(noting(text)), pieces) + _LIKE_A_RULE * self.rule.score(
+            set(wording(note_of(text))), pieces
+        )
+        return 1 / (1 + math.exp(-score))
+
+    def section(self, text: str) -> Category:
+        """Return the category under whose heading a note is looked for, "project" where none is much likelier."""
+        # as if a person had said it: what agents say of these kinds is told of their work
+        said = set(wording(note_of(text)))
+        names = {f"p|{name}" for name in said} | {f"*|{name}" for name in said if name[1] == ":"}
+        scores = {category: self.categories[category].score(names) for category in CATEGORIES}
+        first, second = sorted(CATEGORIES, key=lambda category: -scores[category])[:2]
+        # a decision tells its day: that has to be plain
+        other, least = (second, _PLAIN) if first == "decision" else ("project", _LIKELIER)
+        return first if scores[first] - scores[other] > least else "project"
 
     def told(self, features: Collection[str]) -> float:
         """Return how likely what an assistant said is worth loading, 0 to 1."""

@@ -284,6 +284,7 @@ def page_of(memory: Memory) -> str:
 # headings of our own, as the index event names them: in the index by their section alone
 SECTION = "section:"
 DECISIONS = "decisions"
+WORKING = "working"
 
 
 def heading_on(page: str, section: str) -> str:

@@ -117,7 +117,7 @@ GERMAN = Language(
         "vorgestern": -2,
         "morgen": 1,
         "übermorgen": 2,
-    },  # fmt: skip
+    },
     weekdays="montag dienstag mittwoch donnerstag freitag samstag sonntag",
     units=("tag(?:en?)?", "wochen?", "monat(?:en?)?", "quartal(?:en?)?", "jahr(?:en?)?"),
     numbers="eine[mrn]?|ein zwei drei vier fünf sechs sieben acht neun zehn",
@@ -153,7 +153,7 @@ FRENCH = Language(
         "avant-hier": -2,
         "demain": 1,
         "après-demain": 2,
-    },  # fmt: skip
+    },
     weekdays="lundi mardi mercredi jeudi vendredi samedi dimanche",
     units=("jours?", "semaines?", "mois", "trimestres?", "ans?|années?"),
     numbers="une?|un deux trois quatre cinq six sept huit neuf dix",
@@ -186,7 +186,7 @@ SPANISH = Language(
         "anteayer": -2,
         "mañana": 1,
         "pasado mañana": 2,
-    },  # fmt: skip
+    },
     weekdays="lunes martes miércoles jueves viernes sábado domingo",
     units=("días?", "semanas?", "mes(?:es)?", "trimestres?", "años?"),
     numbers="una?|un dos tres cuatro cinco seis siete ocho nueve diez",
@@ -220,7 +220,7 @@ ITALIAN = Language(
         "l'altro ieri": -2,
         "domani": 1,
         "dopodomani": 2,
-    },  # fmt: skip
+    },
     weekdays="lunedì martedì mercoledì giovedì venerdì sabato domenica",
     units=("giorn[oi]", "settiman[ae]", "mes[ei]", "trimestr[ei]", "ann[oi]"),
     numbers="un[ao]?|un due tre quattro cinque sei sette otto nove dieci",
@@ -252,7 +252,7 @@ PORTUGUESE = Language(
         "anteontem": -2,
         "amanhã": 1,
         "depois de amanhã": 2,
-    },  # fmt: skip
+    },
     weekdays="segunda(?:-feira)? terça(?:-feira)? quarta(?:-feira)? quinta(?:-feira)? sexta(?:-feira)? sábado domingo",
     units=("dias?", "semanas?", "mês|meses", "trimestres?", "anos?"),
     numbers="uma?|um dois|duas três quatro cinco seis sete oito nove dez",
@@ -285,7 +285,7 @@ DUTCH = Language(
         "eergisteren": -2,
         "morgen": 1,
         "overmorgen": 2,
-    },  # fmt: skip
+    },
     weekdays="maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
     units=("dag(?:en)?", "week|weken", "maand(?:en)?", "kwarta(?:al|len)", "jaar|jaren"),
     numbers="een|één twee drie vier vijf zes zeven acht negen tien",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slowwave.memory.book import DECISIONS, SECTION, Memory, Standing, heading_on, own_line
+from slowwave.memory.book import DECISIONS, SECTION, WORKING, Memory, Standing, heading_on, own_line
 from slowwave.memory.folder import LOG, PAGE, PAGES, POINTER, pointer_line
 from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.model import Category
@@ -36,7 +36,7 @@ _IN_CHARGE = re.compile(
 # the blank line above our first heading
 _GAP = SECTION + "gap"
 _SECTIONS = {
-    "working": "## Working here",
+    WORKING: "## Working here",
     "facts": "## Facts that cost time",
     DECISIONS: "## Decisions",
     "people": "## People and roles",
@@ -238,7 +238,7 @@ def _section(memory: Memory) -> str:
     if memory.section:
         return memory.section
     is_command = memory.category == "pattern" and memory.key.startswith("cmd:")
-    return "working" if is_command or memory.category in ("constraint", "preference") else "facts"
+    return WORKING if is_command or memory.category in ("constraint", "preference") else "facts"
 
 
 def _under_headings(
