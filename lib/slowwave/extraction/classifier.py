@@ -8,13 +8,14 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Literal
 
 import msgspec
 
-from slowwave.memory.dates import reports, states
+from slowwave.memory.dates import dated, reports, states
 from slowwave.memory.model import CATEGORIES, Category
 from slowwave.reading.items import Chosen, Edited, Failed, Part, Ran, Reading, Said, Speaker
 from slowwave.reading.statements import Statement, contents_of
@@ -35,6 +36,7 @@ _COUNTS = (0, 1, 2, 4, 8, 16)
 _REPLY_WORDS = 3
 _SHORT_REPLY = 8
 _PIECES = range(1, 5)
+_ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _LONG_ANSWER, _ANSWER_STEP = 3, 20
 
 # features by which the wording of a statement is told, whatever session it stands in
@@ -171,12 +173,14 @@ def note_of(text: str) -> Statement:
 
 
 def noting(text: str) -> Iterator[str]:
-    """Yield what tells the wording of an agent's note, and its tense: whether something is so, or was done."""
+    """Yield what tells the wording of an agent's note, and whether something is so, was done, or is of one day."""
     yield from (name for name in wording(note_of(text)) if not name.startswith("p:") or name.startswith("p:length"))
     if reports(text):
         yield "t:reports"
     elif states(text):
         yield "t:states"
+    if dated(text, _ANY_DAY, is_note=True) != text:
+        yield "t:day"
 
 
 def dialog(chosen: Chosen) -> Iterator[str]:
