@@ -53,7 +53,7 @@ _SHORT, _PERSONS = 2, 3.0
 _USEFUL = {(2, True): 1.0, (2, False): 0.7, (1, True): 0.6, (1, False): 0.2}
 _CHOSEN = {"strength": 0.3, "of_pieces": 3.0, "least": 0.05, "least_piece": 0.2}
 _VOICED = {"strength": 0.5, "of_pieces": 6.0}
-_NOTED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.05, "least_piece": 0.25}
+_NOTED = {"strength": 0.5, "of_names": 2.0, "of_pieces": 6.0, "least": 0.05, "least_piece": 0.25}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from slowwave.memory.book import (
     Book,
     Memory,
     Standing,
+    deed,
     is_of_a_task,
     own_line,
     page_of,
@@ -21,7 +22,7 @@ from slowwave.memory.book import (
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.folder import INDEX, PAGES, TOPICS, fact_line, new_index_file, new_topic_file, page_line
 from slowwave.memory.index import IndexBlock, Room, in_order, index_block, page_lines, worths
-from slowwave.memory.ledger import ARRANGED, VERSION, Event, EventKind, IndexEntry, line_hash
+from slowwave.memory.ledger import ARRANGED, FULL, VERSION, Event, EventKind, IndexEntry, line_hash
 from slowwave.memory.model import Candidate
 from slowwave.memory.pages import (
     front_of,
@@ -257,18 +258,20 @@ def rendered(
         made[INDEX] = weave(data, [entry.sha256 for entry in before.index], block.lines)
     changed = {name: data for name, data in made.items() if data != files.get(name)}
     outside = set(block.left_out)
-    told = tuple((memory, _why_moved(memory, standing, is_left=memory.id in outside)) for memory in moved.values())
-    return Rendered(changed, (*block.entries, *heads), told, (block.warning,) if block.warning else ())
+    told: list[tuple[Memory, str]] = []
+    for memory in moved.values():
+        is_away = _is_away(memory, standing) and memory.id not in after.left
+        told.append((memory, _why_moved(memory, is_out=memory.id in outside, is_away=is_away)))
+    return Rendered(changed, (*block.entries, *heads), tuple(told), (block.warning,) if block.warning else ())
 
 
-def _why_moved(memory: Memory, standing: Standing, *, is_left: bool) -> str:
-    if not is_left:
+def _why_moved(memory: Memory, *, is_out: bool, is_away: bool) -> str:
+    if not is_out:
         return ARRANGED
-    if is_of_a_task(memory):
-        return f"it tells of one task: it is in {memory.file} now"
-    if _is_away(memory, standing):
-        return f"nobody has used it for long: it is in {memory.file} now"
-    return f"the index is full: it is in {memory.file} now"
+    why = FULL
+    if is_away:
+        why = "it tells of one task" if is_of_a_task(memory) else "nobody has used it for long"
+    return f"{why}: it is in {memory.file} now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +321,11 @@ def _fitted(
 ) -> tuple[IndexBlock, dict[str, Memory]]:
     """Return the own lines of the index, and what leaves its place there to stand among them or on a page."""
     before = folder.before
-    stands = [m for m in after.active if m.stands and m.file == INDEX and not target_of(m.line)]
+    # what a person took back stays in its order, and in the index unless there is too much of it in a new way
+    stands = [
+        m for m in after.active if m.stands and m.file == INDEX and not target_of(m.line) and m.id not in after.left
+    ]
+    back = {m.id for m in after.active if m.stands and deed("move", m.id, told=FULL) in after.refused}
     is_large = _is_large(folder.files.get(INDEX, b""), settings)
     moved = {m.id: _moved(m) for m in stands if is_large and _is_away(m, standing)}
     while True:
@@ -328,12 +335,12 @@ def _fitted(
         if not settled and not there:
             return IndexBlock((), (), ()), {}
         data = new_index_file() if settled is None else settled
-        inside = [m for m in there.values() if m.stands and m.file == INDEX]
+        inside = [m for m in there.values() if m.stands and m.file == INDEX and m.id not in back]
         own = [entry.sha256 for entry in before.index]
         people = _of_others(data, own, inside)
         block = index_block(
             [m for m in there.values() if not m.stands],
-            Room(people, settings.index_lines, settings.index_bytes, *_around(data, own)),
+            Room(people, settings.index_lines, settings.index_bytes, *_around(data, own), len(back)),
             unindexed=after.unindexed | {m.id for m in there.values() if _is_away(m, standing)},
             standing=standing,
             inside=inside,

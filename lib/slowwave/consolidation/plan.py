@@ -14,7 +14,7 @@ from slowwave.consolidation.gates import render_state
 from slowwave.consolidation.model import Gathered, Operation, Outcome, State, lost_share, validate
 from slowwave.consolidation.outcome import Stamp, amount_of
 from slowwave.consolidation.snapshot import Snapshot, gather
-from slowwave.memory.book import FORGOTTEN, standing_of
+from slowwave.memory.book import FORGOTTEN, deed, standing_of
 from slowwave.memory.evidence import unproven
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.folder import STATE_FILE
@@ -84,6 +84,7 @@ def make_plan(
     operations = tuple(planner(snapshot.state, gathered, settings))
     if any(o.action not in {"KEEP", "WAIT"} for o in operations):
         operations = with_fading(operations, snapshot.state, snapshot.candidates, settings)
+    operations = not_again(operations, snapshot.state)
     validate(operations, snapshot.state, gathered)
     is_busy = any(o.action not in {"KEEP", "WAIT"} for o in operations)
     return plan_of(snapshot, operations, gathered, settings, now, uses() if is_busy else None)
@@ -162,6 +163,39 @@ def with_fading(
 def _faded(operation: Operation, lives: float) -> Operation:
     reason = f"faded: one session showed it, and nobody used it for {lives:.0f} half-lives since"
     return Operation("DROP", operation.memory, (), reason)
+
+
+# What a person took back is not done again; what comes new may ask for something else.
+
+_EVENTS = {"SUPERSEDE": "supersede", "UPDATE": "update", "DROP": "drop"}
+
+
+def not_again(operations: Sequence[Operation], state: State) -> tuple[Operation, ...]:
+    """Return operations without those on lines that a person took back from a dream, unless news asks for them.
+
+    News is what an agent wrote, or a session showed, since then. The very same operation is never done again.
+    """
+    return tuple(_left(o, state) for o in operations) if state.book.left else tuple(operations)
+
+
+def _left(operation: Operation, state: State) -> Operation:
+    book = state.book
+    memory, by = book.memories.get(operation.memory), operation.successor
+    if memory is None or operation.by_person or not memory.stands or memory.id not in book.left:
+        return operation
+    if operation.action == "MERGE" and not operation.candidates and not operation.text:
+        kind = "join"
+    else:
+        kind = _EVENTS.get(operation.action, "")
+    if not kind:
+        is_undone = bool(operation.text) and deed("update", memory.id, told=operation.text) in book.refused
+        return msgspec.structs.replace(operation, text="") if is_undone else operation
+    fresh = book.since | {event.memory for event in state.adopted}
+    is_news = bool(by) and by not in book.left and (by not in book.memories or by in fresh)
+    is_same = deed(kind, memory.id, by, operation.text) in book.refused
+    if not is_same and (is_news or operation.candidates or kind in ("update", "drop")):
+        return operation
+    return Operation("KEEP", memory.id, operation.candidates, "you took back from a dream what it did with it")
 
 
 # Commit: a plan becomes the next state of the memory folder, in one step, or nothing happens.

@@ -16,7 +16,7 @@ from slowwave.extraction.classifier import weights
 from slowwave.extraction.keys import decision_key, key_of
 from slowwave.formats.model import Problem
 from slowwave.memory.authors import Author, Authors, Writes, committed, read_writes
-from slowwave.memory.book import DECISIONS, NOTED, WORKING, Book, Memory, Phrase, replay
+from slowwave.memory.book import DECISIONS, NOTED, WORKING, Book, Memory, Phrase, page_of_heading, replay
 from slowwave.memory.candidates import MOST_REMOVED, USUAL_LOSS, Waiting, candidates_path, read_entries
 from slowwave.memory.candidates import waiting as waiting_now
 from slowwave.memory.effects import read_effects
@@ -113,6 +113,7 @@ def read_snapshot(
         Authors(files, writes or read_writes(memory), words, committed(memory, strange_files(files, book))),
         since=iso(datetime.fromtimestamp(last, UTC)) if last else "",
         max_loss=max_loss,
+        is_news=any(book.waits(e) and e.observed_at > book.undone_at for e in entries if isinstance(e, Candidate)),
     )
     return Snapshot(
         memory=memory,
@@ -140,6 +141,7 @@ def orient(
     *,
     since: str = "",
     max_loss: float = USUAL_LOSS,
+    is_news: bool = False,
 ) -> State:
     """Return who wrote which line, and what became of each active memory's line.
 
@@ -152,8 +154,11 @@ def orient(
         authors: tells which lines agents wrote, which become entries; without it none does.
         since: when the last dream began, ISO.
         max_loss: the share of our lines that a person may take out of the index at once.
+        is_news: whether something was noted since a person last took a dream back.
     """
     adopted = adoptions(files, book, authors) if authors else []
+    if not is_news and all(event.memory in book.left for event in adopted):
+        adopted = []
     book = book.after(adopted)
     new = [book.memories[event.memory] for event in adopted]
     owned = {name: known_numbers(name, data, book) for name, data in files.items()}
@@ -204,7 +209,7 @@ def orient(
         standing=tuple(standing),
         edited=tuple(edited),
         removed=tuple(removed),
-        unindexed=_unindexed(files, book, owned.get(INDEX, {}), {m.id for m in standing} - back),
+        unindexed=_unindexed(files, book, owned, {m.id for m in standing} - back),
         foreign=tuple(foreign),
         writers=dict(writers or {}),
         rewritten=tuple(rewritten),
@@ -264,15 +269,16 @@ def _rewording(
     return best
 
 
-def _unindexed(files: Mapping[str, bytes], book: Book, owned: Mapping[int, str], standing: set[str]) -> tuple[str, ...]:
-    """Return what a person took out of the index; an index that is gone as a whole is simply made again."""
-    if INDEX not in files:
-        return ()
-    there = set(owned.values())
+def _unindexed(
+    files: Mapping[str, bytes], book: Book, owned: Mapping[str, Mapping[int, str]], standing: set[str]
+) -> tuple[str, ...]:
+    """Return what a person took out of the index, and which headings of pages; a file that is gone is made again."""
+    there = {name: set(numbers.values()) for name, numbers in owned.items()}
     return tuple(
         entry.ref
         for entry in (*book.index, *book.heads)
-        if entry.sha256 not in there
+        if (name := page_of_heading(entry.ref) or INDEX) in files
+        and entry.sha256 not in there[name]
         and entry.ref not in book.unindexed
         and (entry.ref not in book.memories or entry.ref in standing)
     )
@@ -307,7 +313,7 @@ def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[
         kind = front_of(data).get("type", "")
         for one in statements(data):
             digest = line_hash(one.line)
-            if one.number in known or (file, digest) in book.left:
+            if one.number in known:
                 continue
             author = authors.of(file, one)
             # a secret in a page is not copied anywhere

@@ -11,10 +11,11 @@ from typing import Literal, TypeVar
 from slowwave.memory.dates import reports
 from slowwave.memory.effects import Effect, Watched, effects_of, read_effects
 from slowwave.memory.folder import INDEX, LOG, PAGE, POINTER, TOPICS, fact_line
-from slowwave.memory.ledger import REVIEW, Event, IndexEntry, Sighting, Writer, line_hash, read_ledger
+from slowwave.memory.ledger import FULL, REVIEW, Event, IndexEntry, Sighting, Writer, line_hash, read_ledger
 from slowwave.memory.model import BY_PERSON, RETRACTS, Candidate, Category, Evidence
 
 T = TypeVar("T")
+Deed = tuple[str, str, str, str]
 
 Status = Literal[
     "active", "superseded", "dropped", "edited-by-person", "removed-by-person", "merged", "rewritten"
@@ -116,7 +117,10 @@ class Book:
         unindexed: what a person took out of the index.
         uses: by memory file, the sessions in which an agent read it.
         phrases: by memory, the line that says it together with others.
-        left: lines, by file and hash, that a person took back from a dream: they stay as they are.
+        left: lines of agents that a person took back from a dream: no other order is brought into them.
+        refused: what such a dream did with them, as :func:`deed` names it: it is not done again.
+        undone_at: when a person last took a dream back, ISO.
+        since: memories that came into being after that.
         watched: what sessions made of what was delivered to them; no part of the ledger.
     """
 
@@ -132,7 +136,10 @@ class Book:
     heads: tuple[IndexEntry, ...] = ()
     unindexed: set[str] = field(default_factory=set[str])
     uses: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
-    left: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    left: set[str] = field(default_factory=set[str])
+    refused: set[Deed] = field(default_factory=set[Deed])
+    undone_at: str = ""
+    since: set[str] = field(default_factory=set[str])
     phrases: dict[str, Phrase] = field(default_factory=dict[str, Phrase])
     watched: list[Watched] = field(default_factory=list[Watched])
 
@@ -245,17 +252,41 @@ def replay(events: Iterable[Event]) -> Book:
             if event.dream in reviewed:
                 book.asked.update(event.candidates)
             book.undone.update(dict.fromkeys(event.candidates, event.dream))
-            if event.event == "adopt":
-                book.left.add((event.file, event.sha256))
             pointers = {entry.ref for entry in event.entries if entry.ref.startswith((PAGE, POINTER))}
             # our own topic files need their pointers all the same
             book.unindexed |= {PAGE + ref.removeprefix(PAGE).removeprefix(POINTER) for ref in pointers}
         else:
+            if event.undone:
+                book.undone_at, book.since = event.at, set()
+            elif event.event in ("add", "adopt"):
+                book.since.add(event.memory)
             book.apply(event)
+    book.left, book.refused = _taken_back([event for event in every if event.dream in gone])
     # what was dealt with by a dream that stands is not "undone" any more
     for candidate in book.done:
         book.undone.pop(candidate, None)
     return book
+
+
+def _taken_back(undone: Sequence[Event]) -> tuple[set[str], set[Deed]]:
+    """Return the lines of agents that undone dreams took up, and what they did with them."""
+    left = {event.memory for event in undone if event.event == "adopt"}
+    done = (event for event in undone if event.memory in left and event.event != "adopt")
+    return left, {deed(e.event, e.memory, e.successor, e.reason if e.event == "move" else e.text) for e in done}
+
+
+def deed(event: str, line: str, by: str = "", told: str = "") -> Deed:
+    """Return what tells one thing that is done with a line of an agent from another.
+
+    Args:
+        event: its kind in the ledger.
+        line: the id of the line.
+        by: the id of the memory in favour of which it goes.
+        told: what it says from then on, or why it moves.
+    """
+    if event == "move":
+        told = FULL if told.startswith(FULL) else ""
+    return event, line, by, told if event in ("update", "move") else ""
 
 
 def read_book(memory: Path) -> Book:
@@ -425,7 +456,8 @@ FORGOTTEN = 4.0
 # that tells of one task stays: tomorrow's session may go on with it
 NOTED = 0.6
 _FRESH = 0.03
-_LEAST_NOTED = 0.03
+# no note is so poor that it would leave its page before the better part of a half-life is over
+_LEAST_NOTED = 0.06
 _MOST_USES = 16
 # each doubling of the sessions that broke it counts this much, for at most this many of them: the first one lifts a
 # memory above others of its worth (:data:`slowwave.memory.index.MARGIN`)

@@ -29,8 +29,8 @@ _FEW = 6
 # somebody in charge of something: a name or a team, and what they do for others here
 _IN_CHARGE = re.compile(
     r"^(?:[A-Z][\w'-]+(?: [A-Z][\w'-]+)?|@[\w-]+|(?:[Tt]he|[Oo]ur) (?:[\w-]+ ){1,2}(?:team|group|squad|guild))"
-    r"(?: \([^()]*\))? (?:owns?|maintains?|leads?|reviews?|approves?|signs? off|decides?|runs? the|looks? after|"
-    r"is on call|(?:is|are) (?:the|our|an?|responsible for|in charge of) )"
+    r"(?: \([^()]*\))? (?:(?:owns?|maintains?|leads?|reviews?|approves?|signs? off|decides?|runs? the|looks? after|"
+    r"is on call)\b|(?:is|are) (?:the|our|an?|responsible for|in charge of) )"
     r"|\b(?:belongs? to|(?:is|are) (?:owned|maintained|reviewed|approved|handled) by) (?:the |our )?(?:@|[A-Z])[\w-]+"
 )
 # the blank line above our first heading
@@ -72,6 +72,7 @@ class Room:
         bytes: most bytes of the whole file.
         headed: whether headings may stand there: what follows behind our lines would seem to belong to the last one.
         close: whether something stands right above our lines.
+        left: how many of those lines are agents', and stay where they are since a dream that moved them was taken back.
     """
 
     people: bytes
@@ -79,6 +80,7 @@ class Room:
     bytes: int
     headed: bool = True
     close: bool = False
+    left: int = 0
 
     @property
     def is_over(self) -> bool:
@@ -143,9 +145,11 @@ def index_block(
     crowded = tuple(ref for row in left if row.is_theirs for ref in row.refs)
     warning = ""
     if room.is_over or (left and not any(not row.is_theirs for row in taken) and not inside):
+        size = f"{line_count(room.people)} lines, {len(room.people)} bytes of {room.lines} and {room.bytes}"
+        back = f", and {room.left} lines that you took back from a dream" if room.left else ""
         warning = (
-            f"MEMORY.md: what people wrote and what stands in one piece fills it already ({line_count(room.people)} "
-            f"lines, {len(room.people)} bytes of {room.lines} and {room.bytes}): nothing else fits; shorten it by hand"
+            f"MEMORY.md: what people wrote and what stands in one piece{back} fills it already ({size}): "
+            "nothing else fits; shorten it by hand"
         )
     mine = [row for row in kept if not row.is_theirs]
     if apart:

@@ -22,7 +22,8 @@ PATH = f"{OWN_FOLDER}/{FILE}"
 VERSION = 1
 # what a person decides while they look through what waits is a dream of its own; its run has this name
 REVIEW = "review"
-# why a line that an agent wrote stands somewhere else in the index now
+# why a line that an agent wrote stands on a page, or somewhere else in the index, now
+FULL = "the index is full"
 ARRANGED = "its part of the index was put in order"
 
 EventKind = Literal[
