@@ -15,13 +15,14 @@ from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
 from slowwave.formats.rows import names_row
 from slowwave.jobs.choice import memory_folders
+from slowwave.memory.authors import Authors, read_writes
 from slowwave.memory.book import Book, Memory, Standing, read_book, standing_of
 from slowwave.memory.candidates import FILE
 from slowwave.memory.evidence import Checked, check_all, said_at, totals, verify
 from slowwave.memory.folder import NAME, MemoryFolder, named, read_texts
-from slowwave.memory.foreign import ForeignLine, Source, has_gaps, known_lines
+from slowwave.memory.foreign import ForeignLine, has_gaps, known_lines, read_foreign
 from slowwave.memory.guard import OWN_FOLDER
-from slowwave.memory.ledger import Writer, read_ledger
+from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover
 from slowwave.moments import moment
@@ -42,7 +43,6 @@ SPEAKERS = {
 _MOST_LINES = 6
 _COMMAND = re.compile(r"`([^`]+)`")
 _HOW = "slowwave memory why ID tells where one comes from; slowwave memory drop ID takes one out"
-NOBODY: tuple[Writer, Source | None] = ("person", None)
 
 
 def show_list(args: argparse.Namespace) -> int:
@@ -133,17 +133,19 @@ def _lines_of(
 
 def foreign_of(folder: MemoryFolder) -> list[tuple[ForeignLine, str]]:
     """Return the lines of a memory folder that are no entries, and who wrote them; unknown ones are a person's."""
-    return [(line, _writer(*known.first) if known else "unknown") for line, known in known_lines(folder.path)]
+    authors = _authors(folder)
+    return [(line, authors.of_line(line)) for line, _ in known_lines(folder.path)]
 
 
-def _writer(writer: Writer, source: Source | None) -> str:
-    return writer if source else "unknown"
+def _authors(folder: MemoryFolder) -> Authors:
+    return Authors(writes=read_writes(folder.path), words=read_foreign(folder.path).lines)
 
 
 def foreign_rows(folder: MemoryFolder) -> Iterator[dict[str, Any]]:
     """Yield the lines that slowwave did not write as rows like those of memories, with status ``foreign``."""
+    authors = _authors(folder)
     for line, known in known_lines(folder.path):
-        writer, source = known.first if known else NOBODY
+        source = known.first[1] if known else None
         yield {
             "id": f"f{line.key[:11]}",
             "category": None,
@@ -155,7 +157,7 @@ def foreign_rows(folder: MemoryFolder) -> Iterator[dict[str, Any]]:
             "valid_to": None,
             "evidence": [],
             "project": folder.project,
-            "written_by": _writer(writer, source),
+            "written_by": authors.of_line(line),
             "source": msgspec.to_builtins(source) if source else None,
         }
 

@@ -8,6 +8,7 @@ memories, intervals and index, as long as the same candidates came in.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 
 import msgspec
 
@@ -21,7 +22,7 @@ from slowwave.memory.book import Memory
 from slowwave.memory.candidates import USUAL_LOSS
 from slowwave.memory.dates import dated
 from slowwave.memory.model import DROPS, RETRACTS, Candidate
-from slowwave.memory.pages import target_of, without_stale
+from slowwave.memory.pages import in_one_line, parts_of, target_of, without_stale
 
 
 def consolidate(
@@ -369,25 +370,27 @@ class Tidied:
         words: by id, what a line shall say instead, with its date behind every word for a day, without pointers that
             lead nowhere.
         stale: by id, the page that such a pointer led to.
+        lines: by id, what stands there instead, where it is several lines.
     """
 
     operations: list[Operation] = field(default_factory=list[Operation])
     left: list[Memory] = field(default_factory=list[Memory])
     words: dict[str, str] = field(default_factory=dict[str, str])
     stale: dict[str, str] = field(default_factory=dict[str, str])
+    lines: dict[str, str] = field(default_factory=dict[str, str])
 
     def worded(self, operations: Sequence[Operation]) -> list[Operation]:
         """Return operations in which lines that stay get their dates."""
         return [self._worded(o) if o.memory in self.words else o for o in operations]
 
     def _worded(self, operation: Operation) -> Operation:
-        text = self.words[operation.memory]
+        text, line = self.words[operation.memory], self.lines.get(operation.memory, "")
         if operation.action == "KEEP" and not operation.spans:
             stale = self.stale.get(operation.memory)
             why = f"pointed to {stale}, which is not there" if stale else "words for days were given their dates"
-            return Operation("UPDATE", operation.memory, (), why, text=text)
+            return Operation("UPDATE", operation.memory, (), why, text=text, line=line)
         if operation.action in ("KEEP", "MERGE") and not operation.text:
-            return msgspec.structs.replace(operation, action="MERGE", text=text)
+            return msgspec.structs.replace(operation, action="MERGE", text=text, line=line)
         return operation
 
 
@@ -397,20 +400,20 @@ def tidied(state: State) -> Tidied:
     same = _Same(state)
     for memory in sorted(state.standing, key=_precedence):
         target = target_of(memory.line) if memory.stands else ""
-        text, stale = without_stale(memory.text, state.files) if memory.stands else (memory.text, "")
+        said = _brought_up(memory, state)
         if target:
             found.operations.append(_pointer(memory, target, state))
-        elif not text:
-            found.operations.append(_pointer(memory, stale, state))
+        elif not said.text:
+            found.operations.append(_pointer(memory, said.stale, state))
         elif joined := same.joined(memory):
             found.operations.append(joined)
         else:
             found.left.append(memory)
-            words = dated(text, _written(memory), is_note=True) if memory.stands else text
-            if stale:
-                found.stale[memory.id] = stale
-            if words != memory.text:
-                found.words[memory.id] = words
+            if said.stale:
+                found.stale[memory.id] = said.stale
+            if said.text != memory.text:
+                found.words[memory.id] = said.text
+                found.lines[memory.id] = said.line
     ranks = {memory.id: number for number, memory in enumerate(state.standing)}
     found.left.sort(key=lambda m: ranks[m.id])
     with_more = {m.id: m for m in found.left}
@@ -420,6 +423,26 @@ def tidied(state: State) -> Tidied:
             with_more[o.successor] = replace(one, sightings=(*one.sightings, *other.sightings))
     found.left = [with_more[m.id] for m in found.left]
     return found
+
+
+class _Said(NamedTuple):
+    """What a line shall say: its words on one line, all of its lines where they are several, a page that is gone."""
+
+    text: str
+    line: str = ""
+    stale: str = ""
+
+
+def _brought_up(memory: Memory, state: State) -> _Said:
+    """Return what an agent's line says with the dates of its days, and without pointers that lead nowhere."""
+    if not memory.stands:
+        return _Said(memory.text)
+    at = _written(memory)
+    if "\n" in memory.line:
+        line = "\n".join(mark + dated(words, at, is_note=True) for mark, words in parts_of(memory.line))
+        return _Said(in_one_line(line), line)
+    text, stale = without_stale(memory.text, state.files)
+    return _Said(dated(text, at, is_note=True), stale=stale)
 
 
 def _precedence(memory: Memory) -> tuple[bool, bool, str, str]:

@@ -38,6 +38,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
         words: id of the candidate whose words the memory gets from now on, "" to keep those that it has.
         memories: ids of the memories that a line of a model's rests on.
         text: words that are in no candidate, put together by a model from the words of the candidates, or "".
+        line: the lines that say so in the place of an agent's, where there are several.
     """
 
     action: Action
@@ -51,6 +52,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     words: str = ""
     text: str = ""
     memories: tuple[str, ...] = ()
+    line: str = ""
 
 
 @dataclass(frozen=True, slots=True)

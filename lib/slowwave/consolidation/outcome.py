@@ -139,11 +139,11 @@ def _relined(memory: Memory, stamp: Stamp) -> Event:
     return _event("update", stamp, memory=memory.id, reason="its line says since when it holds", **fields)
 
 
-def _wording(lead: Memory | Candidate, text: str = "", since: str = "") -> dict[str, object]:
+def _wording(lead: Memory | Candidate, text: str = "", since: str = "", line: str = "") -> dict[str, object]:
     """Return the fields of an event that say in which words a memory stands where."""
     words = " ".join((text or lead.text).split())
     if isinstance(lead, Memory) and lead.stands:
-        return _placed(lead, text, lead.file, lead.line.replace(lead.text, text, 1))
+        return _placed(lead, text, lead.file, line or lead.line.replace(lead.text, text, 1))
     return _placed(lead, words, TOPICS[lead.category].file, fact_line(lead.category, words, since))
 
 
@@ -189,7 +189,7 @@ def _changed(operation: Operation, fact: Fact, fields: dict[str, object], stamp:
             "confidence": fact.confidence,
         }
     if operation.text:
-        fields |= _wording(fact.lead, operation.text)
+        fields |= _wording(fact.lead, operation.text, line=operation.line)
     elif operation.words:
         fields |= _wording(next(c for c in (*fact.known, *fact.candidates) if c.id == operation.words))
     if operation.action != "SUPERSEDE":
@@ -367,8 +367,9 @@ def _in_parts(
             by_hash.setdefault(before[memory.id].sha256, []).append(memory)
     parts: dict[int, list[Memory]] = {}
     for number, digest in standing_lines(data, [digest for digest, of in by_hash.items() for _ in of]).items():
-        part = max((head for head in heads if head < number), default=-1)
-        parts.setdefault(part, []).append(by_hash[digest].pop(0))
+        if digest:
+            part = max((head for head in heads if head < number), default=-1)
+            parts.setdefault(part, []).append(by_hash[digest].pop(0))
     lost = {part: sum(m.id in moved for m in of) for part, of in parts.items()}
     return [m for part, of in parts.items() if lost[part] >= _MANY * len(of) for m in of if m.id not in moved]
 

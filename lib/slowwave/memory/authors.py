@@ -14,13 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write
 from slowwave.memory.folder import INDEX, read_or_none
-from slowwave.memory.foreign import ForeignLine, Provenance
+from slowwave.memory.foreign import ForeignLine, Provenance, Source, bare
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import Writer, line_hash
 from slowwave.memory.model import Evidence, iso
@@ -54,9 +55,8 @@ class Writes(msgspec.Struct):
     Attributes:
         v: version of the form.
         lines: by file and :attr:`ForeignLine.key`, the first call that wrote the line.
-        parts: by file and hash, when a call first wrote any line, also one that says nothing by itself: a heading, a
-            sub-point.
-        shown: by key, or by hash, when a line was first read in the memory folder.
+        parts: by file and :func:`part_key`, when a call first wrote any line, also a heading or a sub-point.
+        shown: by key, when a line was first read in the memory folder.
         whole: the files that a call wrote from beginning to end: of these every line of an agent is known.
         latest: by file, when a call last wrote into it.
         sessions: size and time of each session that was searched, by a hash of dialect, id and file.
@@ -108,9 +108,11 @@ def read_writes(memory: Path) -> Writes:
     return found if found.v == VERSION else Writes()
 
 
-def part_key(line: bytes | str) -> str:
-    """Return by what a line is known that says nothing by itself."""
-    return line_hash(line.strip())
+def part_key(line: bytes) -> str:
+    """Return by what any line is known, also one that says nothing by itself: as a foreign line is, or as a heading."""
+    is_heading = line.lstrip().startswith(b"#")
+    text = line.decode("utf-8", "replace").strip() if is_heading else bare(line)
+    return ("#" if is_heading else "") + ForeignLine("", text).key
 
 
 def write_writes(memory: Path, writes: Writes) -> None:
@@ -165,17 +167,48 @@ class Authors:
         """Return who put a statement into a file."""
         key = ForeignLine(file, statement.text).key
         written = self._proven(file, key)
-        known = self.words.get(key)
-        writer, source = known.first if known else ("person", None)
+        writer, source = self._first(file, statement)
         if writer == "tool":
             return Author("tool", f"stood in {source.by}" if source else "", source.at if source else "", written)
         if writer == "person" and source:
             return Author("person", f"stood in {source.by}", source.at)
         if written:
             return Author("agent", "a call of an agent wrote it", written.at, written)
-        if commit := self.commits.get(file, {}).get(statement.line):
+        lines = statement.line.split("\n")
+        if len(lines) > 1 and (at := self._all_written(file, lines)):
+            return Author("agent", "calls of an agent wrote its lines", at)
+        committed = self.commits.get(file, {})
+        commits = [commit for line in lines if (commit := committed.get(line))]
+        if len(commits) == len(lines):
+            # of several, a person's tells
+            commit = min(commits, key=lambda one: one.is_agent)
             return Author("agent" if commit.is_agent else "person", commit.why, commit.at)
         return self._by_form(file, statement)
+
+    def _first(self, file: str, statement: Statement) -> tuple[Writer, Source | None]:
+        """Return who had the words of a statement first; of several lines a tool tells, else a person."""
+        lines = statement.line.split("\n")
+        texts = [statement.text, *(bare(line.encode("utf-8", "surrogateescape")) for line in lines if len(lines) > 1)]
+        known = [of.first for text in texts if (of := self.words.get(ForeignLine(file, text).key))]
+        told = [one for one in known if one[0] != "agent" and one[1]]
+        return min(told, key=lambda one: one[0] != "tool") if told else known[0] if known else ("person", None)
+
+    def _all_written(self, file: str, lines: Sequence[str]) -> str:
+        """Return when the last of several lines was written, "" unless calls wrote all before they were shown."""
+        keys = [part_key(line.encode("utf-8", "surrogateescape")) for line in lines]
+        written = [self.writes.parts.get(file, {}).get(key, "") for key in keys]
+        shown = [self.writes.shown.get(key, "~") for key in keys]
+        is_proven = all(at and at <= seen for at, seen in zip(written, shown, strict=True))
+        return max(written) if is_proven else ""
+
+    def of_line(self, line: ForeignLine) -> Writer | Literal["unknown"]:
+        """Return who put any line there; an agent only where a call proves it: people copy what agents say."""
+        known = self.words.get(line.key)
+        writer, source = known.first if known else ("person", None)
+        if writer == "tool" or (writer == "person" and source):
+            return writer
+        at, shown = self.writes.parts.get(line.file, {}).get(line.key, ""), self.writes.shown.get(line.key, "")
+        return "agent" if at and not (shown and shown < at) else "unknown"
 
     def headings(self) -> dict[str, frozenset[str]]:
         """Return by file the headings that agents wrote there and nobody had shown there before: their hashes."""
@@ -187,7 +220,7 @@ class Authors:
             key = part_key(lines[number])
             at, shown = written.get(key, ""), self.writes.shown.get(key, "")
             if at and not (shown and shown < at):
-                yield key
+                yield line_hash(lines[number].strip())
 
     def _by_form(self, file: str, statement: Statement) -> Author:
         if statement.label:

@@ -165,12 +165,12 @@ def foreign_lines(files: Mapping[str, bytes], book: Book, shown: Mapping[str, st
     found: list[ForeignLine] = []
     for name, data in files.items():
         if name == EXTRACTED:
-            given = {_bare(line.encode("utf-8", "surrogateescape")) for line in (shown or {}).values()}
-            texts = [text for line in split(data) if (text := _bare(line)) and text not in given]
+            given = {bare(line.encode("utf-8", "surrogateescape")) for line in (shown or {}).values()}
+            texts = [text for line in split(data) if (text := bare(line)) and text not in given]
             found += [ForeignLine(name, _FRAME.sub("", text)) for text in texts] if shown is not None else []
             continue
         owned = known_numbers(name, data, book)
-        texts = [_bare(line) for number, line in enumerate(split(data)) if number not in owned]
+        texts = [bare(line) for number, line in enumerate(split(data)) if number not in owned]
         found += [ForeignLine(name, text) for text in texts if text]
     return found
 
@@ -200,7 +200,7 @@ def strange_files(files: Mapping[str, bytes], book: Book) -> dict[str, bytes]:
     return found
 
 
-def _bare(line: bytes) -> str:
+def bare(line: bytes) -> str:
     """Return the words of a line without bullet and blanks; "" for what says nothing, or is our own front matter."""
     text = line.decode("utf-8", "replace").strip()
     if text.startswith(("#", "<!--", "---")) or line.rstrip(b"\r") in _OWN_FRONT:

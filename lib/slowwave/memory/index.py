@@ -270,12 +270,12 @@ def _fitting(rows: Sequence[_Row], room: Room, headings: int) -> tuple[list[_Row
     taken: list[_Row] = []
     left: list[_Row] = []
     for row in rows:
-        cost = line_cost(row.line, room.people)
-        if lines_left < 1 or cost > bytes_left:
+        cost, number = line_cost(row.line, room.people), row.line.count("\n") + 1
+        if lines_left < number or cost > bytes_left:
             left.append(row)
             continue
         taken.append(row)
-        lines_left -= 1
+        lines_left -= number
         bytes_left -= cost
     return taken, left
 

@@ -1,8 +1,8 @@
 """A memory page taken apart: its statements, what its front matter says, where its links lead.
 
-A statement is one line that says something by itself: a bullet or a paragraph without anything that hangs on it. What
-has sub-points, goes on in the next line, or is code, a table or a numbered step, is left in one piece by whoever wrote
-it.
+A statement is one line that says something by itself: a bullet or a paragraph without anything that hangs on it; or a
+bullet with a few points or words below it, which stay together. What else goes on in the next line, or is code, a table
+or a numbered step, is left in one piece by whoever wrote it.
 """
 
 import re
@@ -19,6 +19,12 @@ from slowwave.memory.ledger import line_hash
 _AUTO = re.compile(r"^- \*\*\[(?P<label>\w+)\]\*\* (?P<text>.+?) \*\(confidence: (?P<sure>\d{1,3})%\)\*$")
 _AUTO_DAY = re.compile(r"^### Session memories — (?P<day>\d{4}-\d\d-\d\d)$")
 _BULLET = re.compile(r"^[-*+] +(?=\S)")
+# what stands before the words of a line
+_INDENT = re.compile(r"^(?P<mark>\s*(?:[-*+] +(?=\S))?)(?P<words>.*)$")
+# code, tables, quotations, steps, and "**Why:**" of the page
+_HAS_FORM = re.compile(r"^\s*(?:```|~~~|\||>|\d+[.)] |(?:[-*+] +)?\*\*[^*]{1,40}(?::\*\*|\*\*:))")
+# a piece of more stays in its form
+_MOST_PARTS, _MOST_CHARS = 8, 600
 _HEADING = re.compile(r"^(?P<marks>#{1,6}) +\S")
 _STEP = re.compile(r"^\d+[.)] ")
 # "**Why:** ..." belongs to what stands above it
@@ -42,12 +48,12 @@ _KINDS = frozenset({"user", "feedback", "project", "reference"})
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One line that says something by itself.
+    """One line that says something by itself, or a bullet with what hangs on it.
 
     Attributes:
-        number: of the line in its file, from 0.
-        line: the line without its end.
-        text: its words, without bullet and what Cersei writes around a fact.
+        number: of the line in its file, from 0; of several the first.
+        line: the line without its end; several with newlines between them.
+        text: its words on one line, without bullets and what Cersei writes around a fact.
         label: the category that Cersei gave it, "" for every other line.
         confidence: what Cersei wrote beside it, 0.0 to 1.0.
         day: the day of Cersei's header above it, "" for every other line.
@@ -68,7 +74,7 @@ class Statement:
 def statements(data: bytes) -> list[Statement]:
     """Return the statements of a page in their order."""
     lines = [raw.removesuffix(b"\r").decode("utf-8", "surrogateescape") for raw in split(data)]
-    return [_statement(number, lines, day) for number, day in _single(lines)]
+    return [_statement(numbers, lines, day) for numbers, day in _single(lines)]
 
 
 def front_of(data: bytes) -> Mapping[str, str]:
@@ -113,7 +119,10 @@ def without_stale(text: str, pages: Container[str]) -> tuple[str, str]:
 
 
 def standing_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
-    """Return which statements of a page have these hashes: line number -> hash; each hash stands for one of them."""
+    """Return which statements of a page have these hashes: line number -> hash; each hash stands for one of them.
+
+    Of one of several lines, the further ones have "" for a hash.
+    """
     wanted = Counter(iter(hashes))
     found: dict[int, str] = {}
     for one in statements(data) if wanted else ():
@@ -121,6 +130,7 @@ def standing_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
         if wanted[digest]:
             wanted[digest] -= 1
             found[one.number] = digest
+            found |= dict.fromkeys(range(one.number + 1, one.number + one.line.count("\n") + 1), "")
     return found
 
 
@@ -155,10 +165,13 @@ def with_lines(data: bytes, changes: Mapping[str, Sequence[str | None]], agents:
     for number, line in enumerate(split(data)):
         if number not in standing:
             kept.append(line)
+        elif not standing[number]:
+            continue  # it hangs on the line above
         elif (instead := left[standing[number]].pop(0)) is None:
             gaps.add(len(kept))
         else:
-            kept.append(instead.encode("utf-8", "surrogateescape") + (b"\r" if line.endswith(b"\r") else b""))
+            end = b"\r" if line.endswith(b"\r") else b""
+            kept += [part.encode("utf-8", "surrogateescape") + end for part in instead.split("\n")]
     return b"\n".join(_closed(kept, gaps, agents))
 
 
@@ -211,8 +224,12 @@ def _is_own(name: str, data: bytes) -> bool:
     return name in PAGES and data.startswith(new_topic_file(name).rstrip())
 
 
-def _statement(number: int, lines: list[str], day: str) -> Statement:
+def _statement(numbers: list[int], lines: list[str], day: str) -> Statement:
+    number = numbers[0]
     line = lines[number]
+    if len(numbers) > 1:
+        piece = "\n".join(lines[n] for n in numbers)
+        return Statement(number, piece, in_one_line(piece))
     auto = _AUTO.match(line) if day else None
     if auto:
         return Statement(number, line, auto["text"], auto["label"], min(int(auto["sure"]), 100) / 100, day)
@@ -223,8 +240,24 @@ def _statement(number: int, lines: list[str], day: str) -> Statement:
     return Statement(number, line, text)
 
 
-def _single(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Yield the numbers of the statements, with the day of Cersei's header above each."""
+def parts_of(piece: str) -> list[tuple[str, str]]:
+    """Return the lines of a statement, each as what stands before its words (blanks, a bullet) and its words."""
+    found = [_INDENT.match(line) for line in piece.split("\n")]
+    return [(one["mark"], one["words"]) for one in found if one]
+
+
+def in_one_line(piece: str) -> str:
+    """Return a bullet with what hangs on it as one line: its points with semicolons between them."""
+    (_, text), *rest = parts_of(piece)
+    text = text.rstrip()
+    for mark, words in rest:
+        sign = " " if not mark.strip() or text.endswith((":", ";")) else "; "
+        text = f"{text.rstrip('.;') if sign == '; ' else text}{sign}{words.strip()}"
+    return text
+
+
+def _single(lines: list[str]) -> Iterator[tuple[list[int], str]]:
+    """Yield the numbers of the lines of each statement, with the day of Cersei's header above it."""
     at = _front_end(lines)
     blocks: list[list[int]] = []
     days: dict[int, str] = {}
@@ -247,7 +280,21 @@ def _single(lines: list[str]) -> Iterator[tuple[int, str]]:
             block = [number]
             blocks.append(block)
             days[number] = day
-    yield from ((one[0], days[one[0]]) for one in blocks if len(one) == 1 and _is_statement(lines[one[0]]))
+    for one in blocks:
+        if _is_statement(lines[one[0]]) if len(one) == 1 else _is_piece([lines[n] for n in one], one):
+            yield one, days[one[0]]
+
+
+def _is_piece(lines: list[str], numbers: list[int]) -> bool:
+    """Say whether lines are a bullet with a few points or words below it, and nothing that needs its form."""
+    is_short = len(lines) <= _MOST_PARTS and sum(map(len, lines)) <= _MOST_CHARS
+    is_whole = numbers[-1] - numbers[0] == len(numbers) - 1
+    return (
+        is_short
+        and is_whole
+        and bool(_BULLET.match(lines[0]))
+        and all(line.startswith((" ", "\t")) and not _HAS_FORM.match(line) for line in lines[1:])
+    )
 
 
 def _is_statement(line: str) -> bool:
