@@ -29,7 +29,8 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("added", "new memory", "new memories"),
         ("merged", "memory shown again", "memories shown again"),
         ("updated", "line brought up to date", "lines brought up to date"),
-        ("moved", "line moved out of the full index", "lines moved out of the full index"),
+        ("moved", "line moved from the index to a page", "lines moved from the index to pages"),
+        ("arranged", "line of the index put in order", "lines of the index put in order"),
         ("superseded", "memory replaced by something newer", "memories replaced by something newer"),
         ("phrased", "line put into other words by the model", "lines put into other words by the model"),
         ("kept", "memory stays as it is", "memories stay as they are"),
@@ -243,7 +244,7 @@ class Phases(msgspec.Struct, frozen=True):
     Attributes:
         lines: what it was oriented on, by who wrote it; what nobody knows of is a person's.
         gathered: facts that no dream had dealt with.
-        consolidated: memories and candidates that were added, merged, updated or superseded.
+        consolidated: memories and candidates that were added, merged, updated, superseded or put in order.
         pruned: lines removed, or moved from the index to a topic file.
     """
 
@@ -264,7 +265,7 @@ class Phases(msgspec.Struct, frozen=True):
         return (
             f"orient: {self.seen}",
             f"gather: {self.gathered} facts that no dream had dealt with",
-            f"consolidate: {self.consolidated} memories and facts added, merged, updated or superseded",
+            f"consolidate: {self.consolidated} memories and facts added, merged, updated, superseded or put in order",
             f"prune: {self.pruned} lines removed, or moved from the index to a topic file",
         )
 

@@ -9,6 +9,7 @@ import pytest
 
 from slowwave.consolidation.questions import ModelPlanner
 from slowwave.memory.book import read_book
+from slowwave.memory.ledger import FULL, read_ledger
 from slowwave.memory.pages import split, target_of
 from slowwave.memory.undo import undo
 from slowwave.models.base import Answer, Ask, Usage
@@ -150,3 +151,26 @@ def test_a_dream_keeps_what_it_promises_in_any_folder(
         assert all(target_of(line.decode()) in before for line in news)
         assert not any(Counter(split(before[name])) - of for name, of in lines.items())
     assert not {i.action for i in again.items} & {"update", "move"}
+
+    if report.dream_ids:
+        not_the_same_again(folder, chance, people)
+
+
+def not_the_same_again(folder: Folder, chance: random.Random, people: list[bytes]) -> None:
+    """Let an agent write more after an undo: that is tidied, and what was taken back is not done again."""
+    folder.agent_writes("later.md", f"{said(chance)}\n{said(chance)}\n", at="2026-11-25T09:00:00.000Z")
+    folder.clock.advance(days=2)
+    taken_back = read_book(folder.memory)
+    known = len(read_ledger(folder.memory))
+    folder.dream(max_loss=1.0)
+    news = [event for event in read_ledger(folder.memory)[known:] if event.memory in taken_back.left]
+    told = {(e.event, e.memory, e.successor): e.text if e.event == "update" else e.reason for e in news}
+    for kind, memory, by, said_then in taken_back.refused:
+        now = told.get((kind, memory, by))
+        assert now is None or (kind == "move" and said_then != FULL) or (kind == "update" and now != said_then)
+    there = Counter(line for data in folder.everything().values() for line in split(data))
+    assert not Counter(line for line in people if line.strip()) - there
+    last = folder.everything()
+    folder.clock.advance(days=2)
+    assert folder.dream(max_loss=1.0).dream_ids == []
+    assert folder.everything() == last

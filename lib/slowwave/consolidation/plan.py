@@ -18,7 +18,7 @@ from slowwave.memory.book import FORGOTTEN, deed, standing_of
 from slowwave.memory.evidence import unproven
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.folder import STATE_FILE
-from slowwave.memory.ledger import VERSION, Event
+from slowwave.memory.ledger import ARRANGED, VERSION, Event
 from slowwave.memory.model import Candidate, iso
 from slowwave.memory.transaction import Change, commit, unused
 from slowwave.report import BY_SETTING, Phases
@@ -242,9 +242,14 @@ def counts_of(plan: Plan) -> Mapping[str, int]:
     }
     counts: dict[str, int] = {}
     for operation in plan.operations:
-        name = names[operation.action]
+        name = "arranged" if _is_arranged(operation) else names[operation.action]
         counts[name] = counts.get(name, 0) + 1
     return counts
+
+
+def _is_arranged(operation: Operation) -> bool:
+    """Say whether a line stays in the index, and only stands among others there now."""
+    return operation.action == "MOVE" and operation.reason == ARRANGED
 
 
 def phases_of(state: State, plan: Plan) -> Phases:
@@ -252,8 +257,13 @@ def phases_of(state: State, plan: Plan) -> Phases:
     lines = Counter(memory.writer for memory in state.standing)
     lines.update("tool" if state.writers.get(line.key) == "tool" else "person" for line in state.foreign)
     done = Counter(operation.action for operation in plan.operations if not operation.by_person)
-    pruned = done["MOVE"] + sum(o.action == "DROP" and bool(o.memory) and not o.by_person for o in plan.operations)
-    consolidated = sum(done[action] for action in ("ADD", "MERGE", "UPDATE", "SUPERSEDE", "PHRASE"))
+    arranged = sum(map(_is_arranged, plan.operations))
+    pruned = (
+        done["MOVE"]
+        - arranged
+        + sum(o.action == "DROP" and bool(o.memory) and not o.by_person for o in plan.operations)
+    )
+    consolidated = arranged + sum(done[action] for action in ("ADD", "MERGE", "UPDATE", "SUPERSEDE", "PHRASE"))
     return Phases(dict(lines), len(plan.gathered.waiting), consolidated, pruned)
 
 

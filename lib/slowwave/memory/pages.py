@@ -29,6 +29,8 @@ _HEADING = re.compile(r"^(?P<marks>#{1,6}) +\S")
 _STEP = re.compile(r"^\d+[.)] ")
 # "**Why:** ..." belongs to what stands above it
 _PART = re.compile(r"^(?:[-*+] +)?\*\*[^*]{1,40}(?::\*\*|\*\*:)")
+# with the colon inside, as in "- **Why:** ..."; "- **Staging**: ..." is about something else than what stands above it
+_INSIDE = re.compile(r"^(?:[-*+] +)?\*\*[^*]{1,40}:\*\*")
 _POINTER = re.compile(
     r"^[-*+] +\[(?P<title>[^\]]+)\]\((?P<file>[^()\s#:]+\.md)\)(?:\s*(?:[:\u2013\u2014-]+)\s*(?P<hook>.*))?$"
 )
@@ -274,7 +276,7 @@ def _single(lines: list[str]) -> Iterator[tuple[list[int], str]]:
             header = _AUTO_DAY.match(line) if section else None
             day = header["day"] if header else ""
             block = []
-        elif block and line.strip() and _goes_on(line, lines[number - 1]):
+        elif block and line.strip() and _goes_on(line, lines[number - 1], lines[block[0]]):
             block.append(number)
         elif line.strip():
             block = [number]
@@ -302,9 +304,12 @@ def _is_statement(line: str) -> bool:
     return not (_STEP.match(line) or line.startswith(("|", ">", " ", "\t", "---")) or line.rstrip().endswith(":"))
 
 
-def _goes_on(line: str, above: str) -> bool:
-    """Say whether a line hangs on the block above it."""
-    if line.startswith((" ", "\t")) or _PART.match(line):
+def _goes_on(line: str, above: str, head: str) -> bool:
+    """Say whether a line hangs on the block above it, which begins with ``head``."""
+    if line.startswith((" ", "\t")) or (not _BULLET.match(line) and _PART.match(line)):
+        return True
+    # in a list of labels each stands for itself
+    if _PART.match(line) and not _PART.match(head) and _INSIDE.match(line):
         return True
     return bool(above.strip()) and not _BULLET.match(line) and not above.startswith("#")
 

@@ -18,7 +18,7 @@ import msgspec
 from slowwave.errors import SlowwaveError
 from slowwave.memory.book import Book, replay
 from slowwave.memory.folder import MemoryFolder
-from slowwave.memory.ledger import REVIEW, Event, Sighting, read_ledger
+from slowwave.memory.ledger import ARRANGED, REVIEW, Event, Sighting, read_ledger
 from slowwave.memory.model import RETRACTS, Evidence
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings
@@ -286,7 +286,7 @@ class _Telling:
                 self._others.append(("changed", event, was, ""))
             case "merge":
                 self.dream.again += 1
-            case "move":
+            case "move" if event.reason != ARRANGED:
                 self._others.append(("moved", event, "", event.reason))
             case "supersede":
                 self._ended.append(event)

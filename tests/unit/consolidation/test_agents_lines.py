@@ -96,12 +96,18 @@ def test_a_patch_of_codex_proves_the_lines_that_it_adds(folder: Folder):
     assert list(entries(folder)) == ["added by a patch"]
 
 
-def test_what_has_sub_points_or_goes_on_is_left_in_one_piece(folder: Folder):
+def test_what_has_sub_points_or_goes_on_stays_in_one_piece(folder: Folder):
     text = "- a\n  - and a sub-point\n- another\n  that goes on\n\nDo it so.\n\n**Why:** it broke.\n\n1. a\n2. b\n"
     folder.agent_writes("notes.md", text)
     folder.dream()
-    assert entries(folder) == {}
+    assert set(entries(folder)) == {"a; and a sub-point", "another that goes on"}
     assert folder.read("notes.md") == text
+    # with a person's point in it, it is theirs
+    folder.page("notes.md", text.replace("- another", "  - and mine\n- another"))
+    folder.clock.advance(days=1)
+    folder.dream()
+    assert set(entries(folder)) == {"another that goes on"}
+    assert "- a\n  - and a sub-point\n  - and mine\n" in folder.read("notes.md")
 
 
 def test_a_line_with_a_secret_is_copied_nowhere(folder: Folder):
@@ -206,7 +212,7 @@ def test_a_pointer_inside_a_sentence_goes_where_its_page_is_not_there(folder: Fo
 
 
 def test_an_index_of_an_agent_comes_within_its_limits_and_new_memories_find_room(folder: Folder):
-    long = [f"- Fact number {n} of the old index" for n in range(262)]
+    long = [f"- Service {n} listens on port {9000 + n}" for n in range(262)]
     folder.agent_writes("MEMORY.md", "# Memory\n\n" + "\n".join(long) + "\n")
     with (folder.memory / "MEMORY.md").open("a") as file:
         file.write("my own last line\n")

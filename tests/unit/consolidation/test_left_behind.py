@@ -7,6 +7,83 @@ from slowwave.memory.undo import undo
 from tests.unit.consolidation.folders import Folder
 from tests.unit.consolidation.left_behind import BY_HAND, CHANGED, CHOSEN, DATED, LINES, STALE, TWICE, left_behind
 
+LOG = """
+## Log 2026-10-06
+- Fixed import order
+- Tagged v1.9.0
+- The API needs Redis 7
+- **Production**: tag v*
+  - Ben has to approve
+  - yesterday it took 6 minutes
+- Cleaned up the branches
+- Rounding is half even, see `core/money.ts`
+"""
+FACTS = "".join(f"- Service {n} listens on port {9000 + n}\n" for n in range(60))
+
+
+def test_logs_of_sessions_leave_the_index_and_what_holds_stands_in_order(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.agent_writes("MEMORY.md", f"# quill\n\n## Parts\n{FACTS}", at="2026-10-01T09:00:00.000Z")
+    folder.agent_writes("MEMORY.md", LOG, at="2026-10-06T09:00:00.000Z", edit=True)
+    folder.agent_writes(
+        "MEMORY.md",
+        "\n## Log 2026-11-16\n- Currently working on the parser\n- Updated the docs\n- Bumped ruff\n"
+        "- Ruff is pinned in `pyproject.toml`\n",
+        at="2026-11-16T09:00:00.000Z",
+        edit=True,
+    )
+    with (folder.memory / "MEMORY.md").open("a") as file:
+        file.write("\n## Mine\n")
+    folder.dream()
+    index = folder.read("MEMORY.md")
+    # headings of agents go with the last line below them; a person's stays, and what is in order as well
+    assert index.startswith(f"# quill\n\n## Parts\n{FACTS}\n## Mine\n\n## ")
+    # a piece stands on one line with its points, and with the date of its day
+    told = "- **Production**: tag v*; Ben has to approve; yesterday (2026-10-05) it took 6 minutes\n"
+    assert told in index
+    # what tomorrow's session may go on with stays, what is done goes
+    assert all(f"- {fact}\n" in index for fact in ("The API needs Redis 7", "Ruff is pinned in `pyproject.toml`"))
+    assert "- Currently working on the parser" in index
+    log = folder.read("worklog.md").split("\n")[6:]
+    assert log == sorted(log, key=lambda line: line[-12:], reverse=True)
+    assert set(log) == {
+        "- Bumped ruff (2026-11-16)", "- Updated the docs (2026-11-16)", "- Fixed import order (2026-10-06)",
+        "- Tagged v1.9.0 (2026-10-06)", "- Cleaned up the branches (2026-10-06)", "",
+    }  # fmt: skip
+
+
+def test_after_an_undo_what_comes_new_is_tidied_and_nothing_is_done_twice(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    text = f"# quill\n\n## Parts\n{FACTS}{LOG}- Yesterday the disk was full\n- The API needs Redis 7\n"
+    folder.agent_writes("MEMORY.md", text, at="2026-10-06T09:00:00.000Z")
+    before = folder.everything()
+    undone = folder.dream()
+    assert {"updated", "moved", "merged", "arranged"} <= undone.counts.keys()
+    undo(folder.memory, undone.dream_ids[0], folder.clock.now())
+    folder.clock.advance(days=1)
+    assert folder.dream().dream_ids == []
+    assert folder.everything() == before
+    new = (
+        "\n## Log 2026-11-20\n- Fixed the footer\n- Today the footer broke\n- The API needs Redis 7\n"
+        "- Footers are rendered by `footer.py`\n"
+    )
+    folder.agent_writes("MEMORY.md", new, at="2026-11-20T09:00:00.000Z", edit=True)
+    folder.clock.advance(days=1)
+    report = folder.dream()
+    assert folder.read("MEMORY.md").startswith(text + "\n## Working here\n- Footers are rendered by `footer.py`\n")
+    done = {item.text: (item.action, item.reason) for item in report.items if item.action != "keep"}
+    assert done.keys() == {
+        "Fixed the footer",
+        "Today (2026-11-20) the footer broke",
+        "The API needs Redis 7",
+        "Footers are rendered by `footer.py`",
+    }
+    assert done["The API needs Redis 7"] == ("merge", "says the same as The API needs Redis 7")
+    after = folder.everything()
+    folder.clock.advance(days=1)
+    assert folder.dream().dream_ids == []
+    assert folder.everything() == after
+
 
 def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
@@ -44,6 +121,8 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
     assert index[at:] == [
         "## Working here",
         "- Never force-push to main",
+        "- The user prefers tabs over spaces",
+        "- Run `make test` before each commit",
         "",
         "## Decisions",
         "- We chose mkdocs over Sphinx: its search is better (2026-11-19)",
@@ -53,14 +132,15 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
         "",
         # not below the last heading of the client's, which they have nothing to do with
         "## Further pages",
-        "- [Project](project.md): facts about this project (87 memories)",
+        "- [Project](project.md): facts about this project (88 memories)",
+        "- [Work log](worklog.md): what was done when, task by task (2 notes)",
         "- [Dana](user_dana.md): who works here",
     ]
     told = {item.target for item in report.items}
     assert {m.id for m in read_book(folder.memory).memories.values()} <= told
     phases = report.phases["-p"]
     assert phases.lines == {"agent": 265, "person": 6}
-    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 9, 88)
+    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 11, 90)
     # twice is once, and undone as it was
     after = folder.everything()
     assert not folder.dream().dream_ids
