@@ -328,6 +328,8 @@ def _fitted(
     back = {m.id for m in after.active if m.stands and deed("move", m.id, told=FULL) in after.refused}
     is_large = _is_large(folder.files.get(INDEX, b""), settings)
     moved = {m.id: _moved(m) for m in stands if is_large and _is_away(m, standing)}
+    # a model says them in other words, which stand among our lines
+    moved |= {m.id: _moved(m) for m in stands if m.id in after.phrases}
     moved |= {m.id: _moved(m) for m in _in_parts(folder.files.get(INDEX, b""), before.memories, stands, moved)}
     while True:
         there = {m.id: m for m in after.active} | moved

@@ -175,7 +175,8 @@ def not_again(operations: Sequence[Operation], state: State) -> tuple[Operation,
 
     News is what an agent wrote, or a session showed, since then. The very same operation is never done again.
     """
-    return tuple(_left(o, state) for o in operations) if state.book.left else tuple(operations)
+    left = state.book.left
+    return tuple(_left(o, state) if left else o for o in operations if left.isdisjoint(o.memories))
 
 
 def _left(operation: Operation, state: State) -> Operation:

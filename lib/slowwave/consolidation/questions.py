@@ -6,7 +6,7 @@ the rules alone decide, and the report says so.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -17,13 +17,14 @@ from slowwave.consolidation.proposals import SCHEMA, Entry, entries_of, judged
 from slowwave.consolidation.refusals import ACCEPTED
 from slowwave.hostile import is_hostile
 from slowwave.memory.book import Memory
+from slowwave.memory.folder import INDEX
 from slowwave.models.base import Ask, ContextOverflowError, LanguageModel, ModelError, Usage
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import ConsolidationSettings
 
 # Pages that a model writes: lines that say several memories at once, or one of them better.
 #
-# Every line names the entries that it rests on. What it may not do: rest on nothing, say a line of somebody else's
+# Every line names the entries that it rests on. What it may not do: rest on nothing, say a line on somebody else's page
 # anew, leave out a memory that it was shown without naming it, or add a number, a name or a secret. One such line, and
 # none of them is taken: the lines of the memories themselves stand.
 
@@ -113,11 +114,16 @@ def _stands(entry: Entry) -> bool:
     return isinstance(entry.item, Memory) and entry.item.stands
 
 
+def _is_of_index(entry: Entry) -> bool:
+    """Say whether an entry is an agent's line in the index, which the dream may say in another way."""
+    return isinstance(entry.item, Memory) and entry.item.writer == "agent" and entry.item.file == INDEX
+
+
 def _wrong(text: str, cited: Sequence[Entry]) -> str:  # noqa: PLR0911 - one reason after the other
     """Return why a line may not stand for entries, "" when it may."""
     given = [entry.item.text for entry in cited]
-    if any(_stands(entry) for entry in cited):
-        return "a line of somebody else's would say something else"
+    if any(_stands(entry) and not _is_of_index(entry) for entry in cited):
+        return "a line on a page of somebody else's would say something else"
     if any(entry.item.confidence == ACCEPTED and entry.item.text != text for entry in cited):
         return "words that a person put there would change"
     if len({entry.item.category for entry in cited}) > 1:
@@ -195,9 +201,10 @@ class ModelPlanner:
         self.notes.clear()
         self.followed = self.refused = 0
         alone = offline(state, gathered, settings)
-        if all(o.action in {"KEEP", "WAIT"} for o in alone):
+        if all(o.action in {"KEEP", "WAIT"} for o in alone) and not state.adopted:
             return alone
-        shown = shown_entries(entries_of(state, gathered), _MOST_TOKENS * _CHARS_A_TOKEN)
+        adopted = {event.memory for event in state.adopted}
+        shown = shown_entries(entries_of(state, gathered), _MOST_TOKENS * _CHARS_A_TOKEN, adopted)
         while len(shown) >= _FEWEST:
             try:
                 answer = self.model.answer(_ask(shown))
@@ -230,12 +237,19 @@ class ModelPlanner:
         return made.operations
 
 
-def shown_entries(entries: Sequence[Entry], most_chars: int) -> list[Entry]:
-    """Return what a model is shown: new candidates, and the memories that share words with them, as far as they fit."""
-    new = [e for e in entries if not e.is_memory]
+def shown_entries(entries: Sequence[Entry], most_chars: int, adopted: Container[str] = ()) -> list[Entry]:
+    """Return what a model is shown: what is new, and the memories that share words with it, as far as they fit.
+
+    Args:
+        entries: all that there are.
+        most_chars: how much it may be shown.
+        adopted: memories that are new, for agents wrote them since the last dream.
+    """
+    new = [e for e in entries if not e.is_memory or e.item.id in adopted]
     words = {stem for e in new for stem in words_of(e.item.text).stems}
+    known = {e.number for e in new}
     related = sorted(
-        (e for e in entries if e.is_memory and not words.isdisjoint(words_of(e.item.text).stems)),
+        (e for e in entries if e.number not in known and not words.isdisjoint(words_of(e.item.text).stems)),
         key=lambda e: (-len(words & set(words_of(e.item.text).stems)), e.number),
     )
     shown: list[Entry] = []

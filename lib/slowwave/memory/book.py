@@ -268,10 +268,14 @@ def replay(events: Iterable[Event]) -> Book:
     return book
 
 
+# what changes or moves a line
+_DEEDS = ("join", "supersede", "update", "drop", "move")
+
+
 def _taken_back(undone: Sequence[Event]) -> tuple[set[str], set[Deed]]:
     """Return the lines of agents that undone dreams took up, and what they did with them."""
     left = {event.memory for event in undone if event.event == "adopt"}
-    done = (event for event in undone if event.memory in left and event.event != "adopt")
+    done = (event for event in undone if event.memory in left and event.event in _DEEDS)
     return left, {deed(e.event, e.memory, e.successor, e.reason if e.event == "move" else e.text) for e in done}
 
 

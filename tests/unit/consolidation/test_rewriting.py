@@ -150,11 +150,34 @@ def test_a_line_that_has_no_room_stands_on_the_page_and_comes_back(tmp_path: Pat
 
 def test_lines_of_others_and_words_that_a_person_chose_stay(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    folder.agent_writes("MEMORY.md", f"{BARE[0]}\n")
+    folder.agent_writes("notes.md", f"{BARE[0]}\n")
     folder.extract(folder.candidate(FACTS[1][0], session="b", category="project"))
     report, _ = _dream(folder, {"operations": [], "lines": [{"text": JOINED, "entries": [1, 2]}]})
     assert "somebody else's" in report.warnings[0]
-    assert _bullets(folder) == BARE[:2]
+    assert _bullets(folder, "notes.md") == BARE[:1]
+    assert BARE[1] in _bullets(folder)
+
+
+def test_what_an_agent_left_in_the_index_is_shown_and_may_be_said_in_one_line(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.agent_writes("MEMORY.md", "".join(f"{one}\n" for one in BARE))
+    with (folder.memory / "MEMORY.md").open("a") as file:
+        file.write("- my own\n")
+    before = folder.everything()
+    page = PAGE | {"lines": [{"text": JOINED, "entries": [2, 3]}], "as_they_are": [1]}
+    report, model = _dream(folder, page)
+    assert len(model.asked) == 1
+    assert all(text in model.asked[0].user for text, _ in FACTS)
+    assert "my own" not in model.asked[0].user
+    assert _bullets(folder) == sorted([f"- {JOINED}", BARE[2], "- my own"])
+    # the ledger knows what it rests on, and nobody is asked again without news
+    said = next(e for e in read_ledger(folder.memory) if e.event == "phrase")
+    assert sorted(_book(folder).memories[one].text for one in said.memories) == [FACTS[0][0], FACTS[1][0]]
+    files = folder.everything()
+    again, model = _dream(folder, PAGE)
+    assert (again.dream_ids, model.asked, folder.everything()) == ([], [], files)
+    undo(folder.memory, report.dream_ids[0], folder.clock.now())
+    assert folder.everything() == before
 
 
 def test_an_erasure_takes_the_whole_line_and_what_is_left_waits_again(tmp_path: Path) -> None:
