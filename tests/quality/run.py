@@ -34,6 +34,7 @@ SECTIONS = {
     "compaction-model": "rows_compaction_model",
     "tokens": "rows_tokens",
     "house": "rows_house",
+    "notes": "rows_notes",
 }
 
 

@@ -422,8 +422,8 @@ def main() -> int:
         heads.document,
         categories,
         voice_head(messages),
-        note_head(noted()),
         steps,
+        note_head(noted()),
     )
     # a line for each weight, so that a change shows which
     text = json.dumps(msgspec.to_builtins(weights), ensure_ascii=False, separators=(",\n", ":"))

@@ -288,9 +288,9 @@ class Weights(msgspec.Struct, frozen=True):
         document: whether a sentence reads like a document or an agent's report rather than like something typed.
         categories: by category, for what is worth it.
         theirs: whether what a person typed is somebody else's words, a supposition, or about a text.
-        note: whether an agent's note is worth loading in every session, rather than told of one task.
         steps: by who stands behind a statement, log-odds and the share that was worth it there, both rising: the same
             words are worth more from a person than from an assistant.
+        note: whether an agent's note is worth loading in every session, rather than told of one task.
     """
 
     worth: Head
@@ -300,8 +300,8 @@ class Weights(msgspec.Struct, frozen=True):
     document: Head
     categories: dict[Category, Head]
     theirs: Head
-    note: Head
     steps: dict[Voice, tuple[tuple[float, float], ...]]
+    note: Head = Head(0.0, {})
 
     def noted(self, text: str) -> float:
         """Return how likely an agent's note is worth loading in every session, 0 to 1, by its words and its tense.

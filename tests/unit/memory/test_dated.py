@@ -100,3 +100,20 @@ def test_doing_it_twice_changes_nothing_and_no_word_goes(pieces: list[str]) -> N
     assert dated(once, MONDAY) == once
     left = iter(once)
     assert all(character in left for character in text)
+
+
+NOTES = (
+    ("Tomorrow Ben rotates the keys", "Tomorrow (2026-11-19) Ben rotates the keys"),
+    ("User is on holiday next week", "User is on holiday next week (week of 2026-11-23)"),
+    ("Merged the branch this morning", "Merged the branch this morning (2026-11-18)"),
+    ("The parser falls back to yesterday", "The parser falls back to yesterday"),
+    ("The default day is today", "The default day is today"),
+    ("Every Monday the cache is dropped, never tomorrow", "Every Monday the cache is dropped, never tomorrow"),
+)
+
+
+@pytest.mark.parametrize(("note", "told"), NOTES)
+def test_a_note_says_when_at_the_edge_of_a_clause(note: str, told: str) -> None:
+    at = datetime(2026, 11, 18, 12, tzinfo=UTC)
+    assert dated(note, at, is_note=True) == told
+    assert dated(told, at, is_note=True) == told
