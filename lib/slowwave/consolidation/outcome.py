@@ -200,8 +200,8 @@ def _changed(operation: Operation, fact: Fact, fields: dict[str, object], stamp:
 
 # Every memory file as it shall be: lines of agents in their places, own ones in blocks, the index in its limits.
 
-# a part of the index that loses this share of an agent's lines was no order
-_MANY = 1 / 4
+# a part of the index in which so many lines, and such a share of them, tell of one task is a log
+_SOME, _MANY = 2, 1 / 4
 # a smaller share of what an index may hold is read at a glance, in whatever order
 _LARGE = 1 / 4
 
@@ -326,11 +326,13 @@ def _fitted(
         m for m in after.active if m.stands and m.file == INDEX and not target_of(m.line) and m.id not in after.left
     ]
     back = {m.id for m in after.active if m.stands and deed("move", m.id, told=FULL) in after.refused}
-    is_large = _is_large(folder.files.get(INDEX, b""), settings)
-    moved = {m.id: _moved(m) for m in stands if is_large and _is_away(m, standing)}
-    # a model says them in other words, which stand among our lines
-    moved |= {m.id: _moved(m) for m in stands if m.id in after.phrases}
-    moved |= {m.id: _moved(m) for m in _in_parts(folder.files.get(INDEX, b""), before.memories, stands, moved)}
+    index = folder.files.get(INDEX, b"")
+    gone = [m for m in stands if _is_away(m, standing)] if _is_large(index, settings) else []
+    logs = _logs(index, before.memories, stands, {m.id for m in gone if is_of_a_task(m)})
+    # where an agent has its lines in order, one that sounds like a task's is most likely none; and what a model says in
+    # other words stands among our lines
+    moved = {m.id: _moved(m) for m in gone if not is_of_a_task(m)}
+    moved |= {m.id: _moved(m) for m in stands if m.id in logs or m.id in after.phrases}
     while True:
         there = {m.id: m for m in after.active} | moved
         settled = folder.settled(INDEX, there)
@@ -355,12 +357,16 @@ def _fitted(
         moved |= {one: _moved(there[one]) for one in block.crowded_out}
 
 
-def _in_parts(
-    data: bytes, before: Mapping[str, Memory], stands: Sequence[Memory], moved: Collection[str]
-) -> list[Memory]:
-    """Return what is put in order with all others: the rest of each part of the index that loses many of its lines.
+def _logs(data: bytes, before: Mapping[str, Memory], stands: Sequence[Memory], done: Collection[str]) -> set[str]:
+    """Return the memories of those parts of an index that are logs: much of them tells of one task.
 
     A part is what stands below one heading. What an agent has in order stays so.
+
+    Args:
+        data: the index.
+        before: the memories as they stand there.
+        stands: those that may leave their place.
+        done: those of them that tell of one task.
     """
     heads = headings(data)
     by_hash: dict[str, list[Memory]] = {}
@@ -372,8 +378,8 @@ def _in_parts(
         if digest:
             part = max((head for head in heads if head < number), default=-1)
             parts.setdefault(part, []).append(by_hash[digest].pop(0))
-    lost = {part: sum(m.id in moved for m in of) for part, of in parts.items()}
-    return [m for part, of in parts.items() if lost[part] >= _MANY * len(of) for m in of if m.id not in moved]
+    told = {part: sum(m.id in done for m in of) for part, of in parts.items()}
+    return {m.id for part, of in parts.items() if told[part] >= max(_SOME, _MANY * len(of)) for m in of}
 
 
 def _is_large(index: bytes, settings: ConsolidationSettings) -> bool:
