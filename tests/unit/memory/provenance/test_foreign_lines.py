@@ -129,8 +129,12 @@ def test_sessions_that_extraction_passes_over_are_searched_as_well(home: Home):
     agent.write_bytes(task.data())
     home.remember(EVIL, TABS)
     home.night()
-    # what starts a sub-agent is the agent's own, whatever role it has in the file
-    assert home.writers() == {EVIL: "tool", TABS: "agent"}
+    # what starts a sub-agent is no person's, whatever role it has in the file; nothing proves that it wrote the line
+    assert home.writers() == {EVIL: "tool", TABS: "unknown"}
+    assert {row["text"]: bool(row["source"]) for row in home.rows("memory", "list", "--foreign")} == {
+        EVIL: True,
+        TABS: True,
+    }
 
 
 def test_what_is_shown_after_the_line_was_seen_is_an_echo(home: Home):
