@@ -200,3 +200,14 @@ def test_an_accepted_fact_does_not_lose_the_lines_of_the_others(tmp_path: Path) 
     waiting = inbox(folder.memory, (), ConsolidationSettings(), folder.clock.now())[0]
     accept_fact(folder.memory, waiting, ConsolidationSettings(), folder.clock.now())
     assert f"- {JOINED}" in _bullets(folder)
+
+
+def test_an_erasure_takes_every_line_of_a_piece(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    lines = ("- **Deploy**: push a tag", "  - Ada approves")
+    folder.agent_writes("MEMORY.md", "".join(f"{line}\n" for line in lines))
+    _dream(folder, PAGE)
+    (piece,) = _book(folder).active
+    gone = what_goes(folder.memory, [piece.sightings[0].session], lambda _: False)
+    assert gone.memories == {piece.id}
+    assert {line_hash(line) for line in lines} <= gone.rendered

@@ -25,6 +25,7 @@ from slowwave.memory.ledger import FILE as LEDGER_FILE
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash, parse_ledger, read_ledger
 from slowwave.memory.model import Candidate, Evidence, name_to_json
+from slowwave.memory.pages import statements
 from slowwave.memory.transaction import Change, commit
 from slowwave.places import REPORT
 from slowwave.retention.erase.mask import STUCK, Masked, Place, marked, overwritten
@@ -142,6 +143,10 @@ def plan_own(
             hashes[sha256(old).hexdigest()] = sha256(found.data).hexdigest()
             lines = zip(left.split(b"\n"), found.data.split(b"\n"), strict=False)
             hashes.update({line_hash(a): line_hash(b) for a, b in lines if a != b})
+            if path.suffix == ".md":
+                # a bullet with its points has one hash
+                pieces = zip(statements(left), statements(found.data), strict=False)
+                hashes.update({line_hash(a.line): line_hash(b.line) for a, b in pieces if a.number == b.number})
     for path, one in changed.items():
         if path.suffix in {".jsonl", ".json"} and one.new is not None:
             changed[path] = replace(one, new=with_hashes(one.new, hashes))
@@ -344,6 +349,7 @@ def _lines(gone: Gone, memory: Path, events: Sequence[Event], candidates: Iterab
     staying: set[str] = set()
     for event in events:
         rows = [(event.memory, event.sha256)] if event.memory and event.sha256 else []
+        rows += [(event.memory, line_hash(part)) for part in event.line.split("\n") if "\n" in event.line]
         for ref, shown_digest in (*rows, *((entry.ref, entry.sha256) for entry in event.entries)):
             (gone.rendered if ref in gone.memories else staying).add(shown_digest)
             if ref in gone.kept:
