@@ -200,8 +200,9 @@ def _changed(operation: Operation, fact: Fact, fields: dict[str, object], stamp:
 
 # Every memory file as it shall be: lines of agents in their places, own ones in blocks, the index in its limits.
 
-# a part of the index in which so many lines, and such a share of them, tell of one task is a log
-_SOME, _MANY = 2, 1 / 4
+# a part of the index in which some lines, and such a share of them, tell of one task is a log; one line tells where it
+# is a greater share
+_SOME, _MANY, _MOST = 2, 1 / 4, 1 / 3
 # a smaller share of what an index may hold is read at a glance, in whatever order
 _LARGE = 1 / 4
 
@@ -379,7 +380,12 @@ def _logs(data: bytes, before: Mapping[str, Memory], stands: Sequence[Memory], d
             part = max((head for head in heads if head < number), default=-1)
             parts.setdefault(part, []).append(by_hash[digest].pop(0))
     told = {part: sum(m.id in done for m in of) for part, of in parts.items()}
-    return {m.id for part, of in parts.items() if told[part] >= max(_SOME, _MANY * len(of)) for m in of}
+    logs = [
+        part
+        for part, of in parts.items()
+        if told[part] >= max(_SOME, _MANY * len(of)) or told[part] >= max(1, _MOST * len(of))
+    ]
+    return {m.id for part in logs for m in parts[part]}
 
 
 def _is_large(index: bytes, settings: ConsolidationSettings) -> bool:

@@ -290,6 +290,19 @@ def test_the_list_says_who_wrote_what_and_what_proves_it(folder: Folder, capsys:
     assert row["evidence"][0]["length"] > 0
 
 
+def test_a_line_that_is_no_entry_is_an_agents_where_a_call_wrote_it(folder: Folder, capsys: pytest.CaptureFixture[str]):
+    folder.agent_writes("MEMORY.md", "- The importer runs at night\n\n| day | port |\n")
+    with (folder.memory / "MEMORY.md").open("a") as file:
+        file.write("> what this is about\n")
+    # that an agent said it later makes it nobody else's
+    folder.session("said", "> what this is about")
+    folder.dream()
+    assert main(["memory", "list", "--foreign", "--json", "--memory", str(folder.memory)]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    told = {row["text"]: row["written_by"] for row in rows if row["status"] == "foreign"}
+    assert told == {"| day | port |": "agent", "what this is about": "unknown"}
+
+
 def test_a_preview_and_a_snapshot_write_no_notes(folder: Folder):
     folder.agent_writes("MEMORY.md", "- The importer runs at night\n")
     folder.dream(dry_run=True)
