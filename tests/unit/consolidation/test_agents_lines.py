@@ -294,8 +294,6 @@ def test_a_line_that_is_no_entry_is_an_agents_where_a_call_wrote_it(folder: Fold
     folder.agent_writes("MEMORY.md", "- The importer runs at night\n\n| day | port |\n")
     with (folder.memory / "MEMORY.md").open("a") as file:
         file.write("> what this is about\n")
-    # that an agent said it later makes it nobody else's
-    folder.session("said", "> what this is about")
     folder.dream()
     assert main(["memory", "list", "--foreign", "--json", "--memory", str(folder.memory)]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]

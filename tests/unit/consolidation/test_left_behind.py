@@ -64,8 +64,8 @@ def test_after_an_undo_what_comes_new_is_tidied_and_nothing_is_done_twice(tmp_pa
     assert folder.dream().dream_ids == []
     assert folder.everything() == before
     new = (
-        "\n## Log 2026-11-20\n- Fixed the footer\n- Updated the lockfile\n- Today the footer broke\n- The API needs Redis 7\n"
-        "- Footers are rendered by `footer.py`\n"
+        "\n## Log 2026-11-20\n- Fixed the footer\n- Updated the lockfile\n- Today the footer broke\n"
+        "- The API needs Redis 7\n- Footers are rendered by `footer.py`\n"
     )
     folder.agent_writes("MEMORY.md", new, at="2026-11-20T09:00:00.000Z", edit=True)
     folder.clock.advance(days=1)
