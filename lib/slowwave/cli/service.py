@@ -168,6 +168,7 @@ def run_deploy(args: argparse.Namespace) -> int:
         deployments.require_pool(client, args.pool, create=args.create_pool)
         deployments.require_entrypoints(d["entrypoint"] for d in document["deployments"])
         document = as_switched(document, deployments.switches(client, document))
+        before = deployments.deployed_elsewhere(client, document, project_root())
         _deploy(document)
         says = deployments.register_automations(client) if args.automations else []
         say(f"Deployed {', '.join(names)} to pool {args.pool} of {client.api_url} (Prefect {version}).")
@@ -175,6 +176,11 @@ def run_deploy(args: argparse.Namespace) -> int:
             say(line)
         for name in says:
             say(f"  automation  {name}")
+        if before:
+            warn(
+                f"until now these deployments of the server ran {before}: from now on every worker of pool {args.pool} "
+                "runs this one, over the home it works in; deploy --pool NAME keeps two apart"
+            )
         for doubt in deployments.doubts(client, args.pool):
             warn(doubt)
     return DONE

@@ -93,7 +93,9 @@ def candidate_of(
     item = note.items[-1]
     words = relative_paths(one_line(redact(note.text)), item.cwd)
     text = _cut(_unended(dated(words, item.at)), most_chars)
-    quote = _cut(one_line(redact(note.quote)), MOST_QUOTE)
+    quote = one_line(redact(note.quote))
+    # of a question and its answer the answer is what counts
+    quote = quote[-MOST_QUOTE:] if isinstance(item, Chosen) else _cut(quote, MOST_QUOTE)
     spans = dict.fromkeys(span for one in note.items for span in one.sources)
     evidence = tuple(_evidence(span, paths, quote) for span in spans)
     return Candidate(

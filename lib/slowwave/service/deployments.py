@@ -57,6 +57,10 @@ def in_pool(document: Document, pool: str) -> Document:
     return moved
 
 
+# how a deployment without a `pull` of its own goes to where its flows are
+_ENTERS = "prefect.deployments.steps.set_working_directory"
+
+
 def full_name(deployment: dict[str, Any]) -> str:
     """Return the name by which a server knows a deployment: that of its flow, and its own."""
     return f"{deployment['entrypoint'].rpartition(':')[2]}/{deployment['name']}"
@@ -216,6 +220,22 @@ def switches(client: "SyncPrefectClient", document: Document) -> Switches:
             continue
         found |= {(name, schedule.slug): bool(schedule.active) for schedule in deployment.schedules if schedule.slug}
     return found
+
+
+def deployed_elsewhere(client: "SyncPrefectClient", document: Document, here: Path) -> str:
+    """Return the folder of another checkout whose deployments of the same names a server has, or ""."""
+    from prefect.exceptions import ObjectNotFound  # noqa: PLC0415 - as above
+
+    for wanted in document["deployments"]:
+        try:
+            steps = client.read_deployment_by_name(full_name(wanted)).pull_steps or []
+        except ObjectNotFound:
+            continue
+        for step in steps:
+            folder = step.get(_ENTERS, {}).get("directory", "")
+            if folder and Path(folder) != here:
+                return folder
+    return ""
 
 
 def automations() -> list["AutomationCore"]:

@@ -5,16 +5,26 @@ Prefect ignores unknown keys of a deployment without a word, and loads a placeho
 
 import os
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin
+from types import SimpleNamespace
+from typing import Any, Literal, cast, get_args, get_origin
 
 import pytest
+from prefect.exceptions import ObjectNotFound
 
 from slowwave.errors import UnreadableError, UsageError
 from slowwave.jobs import JOBS
 from slowwave.jobs.parameters import CompactParameters, ConsolidateParameters, NightlyParameters, run_of
 from slowwave.jobs.steps import STEPS
 from slowwave.service.deployments import POOL as USUAL_POOL
-from slowwave.service.deployments import as_switched, full_name, in_pool, in_time_zone, read_project, time_zone
+from slowwave.service.deployments import (
+    as_switched,
+    deployed_elsewhere,
+    full_name,
+    in_pool,
+    in_time_zone,
+    read_project,
+    time_zone,
+)
 from slowwave.service.server import entrypoint_of, load_job, project_root
 
 TOP = {"name", "prefect-version", "build", "push", "pull", "definitions", "deployments"}
@@ -198,3 +208,21 @@ def back_again() -> Any:
     before = Path.cwd()
     yield
     os.chdir(before)
+
+
+def test_deployments_of_another_checkout_are_named_before_they_are_taken_over(tmp_path: Path) -> None:
+    class Server:
+        def __init__(self, folder: Path) -> None:
+            self._step = {"prefect.deployments.steps.set_working_directory": {"directory": str(folder)}}
+
+        def read_deployment_by_name(self, name: str) -> Any:
+            if not name.startswith("nightly/"):
+                raise ObjectNotFound(ValueError(name))
+            return SimpleNamespace(pull_steps=[self._step])
+
+    document = read_project(project_root())
+    found = {
+        folder: deployed_elsewhere(cast("Any", Server(folder)), document, tmp_path)
+        for folder in (tmp_path, tmp_path / "b")
+    }
+    assert found == {tmp_path: "", tmp_path / "b": str(tmp_path / "b")}
