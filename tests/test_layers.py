@@ -19,7 +19,7 @@ MOST_FILES = {
     "cli": 24,
     "compaction": 30,
     "consolidation": 26,
-    "extraction": 26,
+    "extraction": 25,
     "formats": 53,
     "jobs": 23,
     "memory": 29,
@@ -34,7 +34,7 @@ MOST_FILES = {
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 365
+MOST_FILES_IN_ALL = 364
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

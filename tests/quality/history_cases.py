@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from slowwave.extraction.keys import decision_key, key_of
+from slowwave.consolidation.slots import decision_key, key_of
 from tests.quality.blocks import blocks, values
 
 _OTHERS = (

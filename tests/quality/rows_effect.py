@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from slowwave.consolidation.effect.verdicts import Watch
-from slowwave.extraction.keys import key_of
+from slowwave.consolidation.slots import key_of
 from slowwave.memory.book import replay
 from slowwave.memory.delivery.register import Placed, Register, told_as
 from slowwave.memory.effects import effects_of

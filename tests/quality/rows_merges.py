@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.model import Gathered, State
-from slowwave.extraction.keys import decision_key, key_of
+from slowwave.consolidation.slots import decision_key, key_of
 from slowwave.memory.book import Book
 from slowwave.memory.model import Candidate, Category, Evidence, SessionRef, candidate_id
 from tests.quality.intervals import counted

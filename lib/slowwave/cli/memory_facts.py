@@ -35,7 +35,7 @@ _NAMES = {"held": "true", "candidates": "noted as", "successor": "replaced by"}
 _STATUS = {"superseded": "replaced", "removed-by-person": "you took it out", "edited-by-person": "you reworded it"}
 # whose words a note is, for a person
 SPEAKERS = {
-    "user_explicit": "typed or pasted in the session",
+    "user_explicit": "typed, pasted or chosen in the session",
     "user_correction": "typed as a correction",
     "command_outcome": "commands showed it",
     "assistant": "an agent said it",

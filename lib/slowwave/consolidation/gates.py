@@ -90,8 +90,7 @@ def or_after_waiting(few: Gate, since: datetime | None, now: datetime, max_wait:
     """
     day = timedelta(days=1)
     if since is None:
-        reason = f"{few.reason}, or a fact that no dream has looked at for {max_wait / day:g} days: there is none"
-        return Gate(few.gate, few.project, passed=False, reason=reason)
+        return Gate(few.gate, few.project, passed=False, reason=f"{few.reason}; no new fact waits")
     passed = now - since >= max_wait
     reason = f"{few.reason}, {'but' if passed else 'or'} a fact that has waited {max_wait / day:g} days"
     return Gate(

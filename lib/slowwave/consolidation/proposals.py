@@ -17,8 +17,7 @@ from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.facts import Doubts
 from slowwave.consolidation.likeness import Words, words_of
 from slowwave.consolidation.model import AccountingError, Gathered, Operation, State, lost_share, validate
-from slowwave.consolidation.slots import claim, claim_of, stance_of
-from slowwave.extraction.keys import decision_key
+from slowwave.consolidation.slots import claim, claim_of, decision_key, stance_of
 from slowwave.memory.book import Memory
 from slowwave.memory.model import DROPS, RETRACTS, Candidate
 from slowwave.memory.pages import target_of

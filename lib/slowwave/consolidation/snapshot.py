@@ -12,8 +12,8 @@ from rapidfuzz import fuzz
 
 from slowwave.consolidation.gates import parse_state
 from slowwave.consolidation.model import Gathered, State
+from slowwave.consolidation.slots import decision_key, key_of
 from slowwave.extraction.classifier import weights
-from slowwave.extraction.keys import decision_key, key_of
 from slowwave.formats.model import Problem
 from slowwave.memory.authors import Author, Authors, Writes, committed, read_writes
 from slowwave.memory.book import DECISIONS, NOTED, WORKING, Book, Memory, Phrase, page_of_heading, replay

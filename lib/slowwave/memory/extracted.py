@@ -217,8 +217,8 @@ def bring_up_to_date(memory: Path, done: Collection[str], day: str = "", max_los
     if text != before:
         _update(memory, text)
     note_shown(memory, found.shown)
-    if text == before:
-        return ""
+    if text == remove_lines(before, found.gone):
+        return ""  # what is dealt with by now went, as after an undo; nothing had been missing
     return found.warning or "extracted.md did not show the waiting candidates and was repaired"
 
 

@@ -14,7 +14,7 @@ from slowwave.consolidation.effect.calls import Call as Asked
 from slowwave.consolidation.effect.calls import call_of
 from slowwave.consolidation.effect.demands import demand_of
 from slowwave.consolidation.job import consolidate_project
-from slowwave.extraction.keys import key_of
+from slowwave.consolidation.slots import key_of
 from slowwave.memory.book import NEEDLESS_SESSIONS, Memory, Standing, read_book, standing_of
 from slowwave.memory.delivery.register import Placed, Register, told_as
 from slowwave.memory.effects import Watched, append_effects, effects_of

@@ -104,7 +104,7 @@ def test_a_kill_between_the_two_writes_is_repaired_to_the_same_bytes(tmp_path: P
 
 def test_candidates_that_were_dealt_with_are_no_longer_shown(tmp_path: Path):
     write_extraction(tmp_path, [([candidate("pnpm"), candidate("uv")], [RANGE])], AT)
-    assert reconcile(tmp_path, {"pnpm"})
+    assert reconcile(tmp_path, {"pnpm"}) == ""
     text = extracted_path(tmp_path).read_text()
     assert candidate_line(candidate("pnpm")) not in text
     assert candidate_line(candidate("uv")) in text

@@ -15,8 +15,7 @@ from pathlib import PurePosixPath
 from slowwave.consolidation.effect.calls import Call, Demand, call_of, calls_of, owners_of, shorter_of
 from slowwave.consolidation.effect.mentions import Mention, Rule, rule_of, spans_of
 from slowwave.consolidation.effect.wordings import FOLLOWS, ORDERS, PURPOSES, USES
-from slowwave.consolidation.slots import claim_of, scope_of
-from slowwave.extraction.keys import family_of, rivals_of
+from slowwave.consolidation.slots import claim_of, family_of, rivals_of, scope_of
 from slowwave.memory.book import Memory, read_book, standing_of
 from slowwave.memory.delivery.hooks import (
     MOST_POINTS,

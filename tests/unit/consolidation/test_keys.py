@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowwave.extraction.keys import decision_key, key_of
+from slowwave.consolidation.slots import decision_key, key_of
 
 
 @pytest.mark.parametrize(
