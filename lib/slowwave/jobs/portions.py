@@ -27,11 +27,11 @@ from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.jobs.model import hand_over_questions
 from slowwave.jobs.run import Run, Step, clock_of, contained, discreet, discreet_all, timed
 from slowwave.jobs.steps import RETAINING, compact, consolidate, end_dreaming, erase, extract_some, finish_erasing
+from slowwave.locks import beside_jobs
 from slowwave.places import state_folder
 from slowwave.processes import deaf_to_interrupts
 from slowwave.quantities import Count, Period
 from slowwave.report import Item, Report
-from slowwave.retention.locks import beside_jobs
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
 

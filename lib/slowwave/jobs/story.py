@@ -32,12 +32,12 @@ from slowwave.jobs.steps import (
     rehearses,
     retains,
 )
+from slowwave.locks import beside_jobs
 from slowwave.memory.rehearsal import rehearsing
 from slowwave.observability.lessons import planned
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.observability.telemetry import json_logs, log_report
 from slowwave.report import Report
-from slowwave.retention.locks import beside_jobs
 from slowwave.retention.policy import check
 from slowwave.secrets.redactor import redactor_of
 from slowwave.stores.discovery import known_projects

@@ -6,20 +6,19 @@ far the parcel has come in ``sent/<parcel>.json``; at last a file in ``answers/`
 state on the way is a state to go on from. The folder can be deleted: its questions are then asked, and paid, again.
 """
 
-import fcntl
 import hashlib
-import os
 import secrets
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from slowwave.errors import CorruptStateError
+from slowwave.errors import CorruptStateError, LockHeldError
 from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.locks import locked_file
 
 # Limits of the Batch API for one input file; a parcel stays below both.
 MOST_REQUESTS = 50_000
@@ -216,16 +215,13 @@ class Spool:
     def alone(self) -> Generator[bool]:
         """Keep other processes from handing over and collecting; False when one is at it already."""
         private_folder(self._folder)
-        fd = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
+        with ExitStack() as held:
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                held.enter_context(locked_file(self._folder / "lock", create=True, timeout_s=0))
+            except LockHeldError:
                 yield False
             else:
                 yield True
-        finally:
-            os.close(fd)
 
     # Parcels are only packed and collected between the portions of a run, which each have a spool of their own.
     @cached_property

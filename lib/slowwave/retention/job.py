@@ -15,6 +15,7 @@ from slowwave.errors import LockHeldError
 from slowwave.files import at_fault_point
 from slowwave.formats.codex.home import home_of
 from slowwave.formats.registry import NAMES
+from slowwave.locks import retaining
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.places import archive_folder, data_folder, state_folder
@@ -22,7 +23,6 @@ from slowwave.report import UNCONFIRMED, Gate, Report
 from slowwave.retention.audit import AuditLog, Told
 from slowwave.retention.context import Archive, Context, Guards
 from slowwave.retention.holds import read_holds
-from slowwave.retention.locks import alone
 from slowwave.retention.plan import (
     LATER,
     Loose,
@@ -175,7 +175,7 @@ def _alone(environ: Mapping[str, str], report: Report, *, dry_run: bool) -> Gene
     """Hold off other runs; say whether this one may go on."""
     with ExitStack() as held:
         try:
-            held.enter_context(nullcontext() if dry_run else alone(environ))
+            held.enter_context(nullcontext() if dry_run else retaining(environ))
         except LockHeldError as error:
             report.gates.append(Gate("lock", "", passed=False, reason=str(error)))
             yield False

@@ -18,9 +18,10 @@ from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.plan import Plan
 from slowwave.errors import MovedError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
-from slowwave.formats.append import SUFFIX, locked_file, numbered_parts, session_stem
+from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import Block, SessionFiles, ToolResult
+from slowwave.locks import locked_file
 from slowwave.settings import Settings
 from slowwave.stores.model import StoredSession
 from slowwave.stores.walk import FoundFile, FoundSession

@@ -6,12 +6,10 @@ It lies under the state folder, or wherever ``backfills`` there is a link to: wi
 that all of them see. Every file in it is written whole and renamed, so a kill leaves what was there before.
 """
 
-import fcntl
 import json
-import os
 import shutil
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -25,6 +23,7 @@ from slowwave.extraction.gates import Refused
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.jobs.portions import packed, unpacked
+from slowwave.locks import is_locked, locked_file
 from slowwave.memory.model import Candidate, ExtractedRange
 from slowwave.places import state_folder
 from slowwave.settings import Settings
@@ -338,31 +337,22 @@ class Folder:
         Raises:
             LockHeldError: one leads it already.
         """
-        fd = os.open(self.path / "lead.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
+        with ExitStack() as held:
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
+                held.enter_context(locked_file(self._lock, create=True, timeout_s=0))
+            except LockHeldError as error:
                 raise LockHeldError(
                     f"backfill {self.path.name}: another process is working on it; pause it first"
                 ) from error
             yield
-        finally:
-            os.close(fd)
 
     def is_led(self) -> bool:
         """Say whether a process leads the run now."""
-        path = self.path / "lead.lock"
-        if not path.exists():
-            return False
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(fd)
-        return False
+        return is_locked(self._lock)
+
+    @property
+    def _lock(self) -> Path:
+        return self.path / "lead.lock"
 
     def _shard(self, number: int) -> Path:
         return self.path / "shards" / f"{number:05}.json"

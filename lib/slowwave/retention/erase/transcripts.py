@@ -11,11 +11,11 @@ import msgspec
 
 from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import atomic_write, file_bytes, private_folder, replacement, write_all
-from slowwave.formats.append import locked_file
 from slowwave.formats.lines import SUFFIX, open_plain, raw_lines
 from slowwave.formats.model import Problem
 from slowwave.formats.rewrite import FileState, copy_range, file_state
 from slowwave.formats.rows import RowReader
+from slowwave.locks import locked_file
 from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.retention.erase.mask import STUCK, Place, masked
 from slowwave.retention.erase.subjects import What
