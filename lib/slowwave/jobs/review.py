@@ -33,7 +33,6 @@ from slowwave.memory.evidence import Source, sources_of
 from slowwave.memory.folder import MemoryFolder, named
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, remembered, urgency
-from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, urgency
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.settings import Settings
 

@@ -15,6 +15,7 @@ from slowwave.errors import LockHeldError
 from slowwave.files import at_fault_point
 from slowwave.formats.codex.home import home_of
 from slowwave.formats.registry import NAMES
+from slowwave.journal import remove_leftovers
 from slowwave.locks import retaining
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
@@ -38,7 +39,7 @@ from slowwave.retention.purge import Purger
 from slowwave.retention.purge_plan import FOLDER as PURGE
 from slowwave.retention.removal import Freer, Remover, settle
 from slowwave.retention.rescue import due_soon, note_due, note_gone, rescue
-from slowwave.retention.sessions import Fleet, paths_of, remove_leftovers
+from slowwave.retention.sessions import Fleet, paths_of
 from slowwave.settings import Settings
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import known_projects
