@@ -17,7 +17,7 @@ MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
     "cli": 25,
-    "compaction": 24,
+    "compaction": 25,
     "consolidation": 26,
     "extraction": 26,
     "formats": 53,
@@ -34,7 +34,7 @@ MOST_FILES = {
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 361
+MOST_FILES_IN_ALL = 362
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

@@ -6,7 +6,6 @@ Where its client has a record that clears old outputs of tools, and that is enou
 from collections.abc import Mapping
 from typing import NamedTuple, cast
 
-from slowwave.compaction.clients import pi_items
 from slowwave.compaction.files import of_calls
 from slowwave.compaction.items import Item, Usage, context_tokens
 from slowwave.compaction.job.append import Order, digest_of, expected_of
@@ -18,6 +17,7 @@ from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.job.recovery import count_compaction, noted_append
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.summary import Gone, Summary, summary_of
+from slowwave.compaction.pi import pi_items
 from slowwave.compaction.plan import CLEARED, MINIMUM_TOKENS, PROTECTED_TOKENS, NoPlan, Plan, cleared, prune
 from slowwave.compaction.tokens import PI
 from slowwave.errors import UsageError

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, cast
 
+import msgspec
+
 from slowwave.compaction.items import ContextTokens, Item, Usage, context_tokens, items_of, model_in, read_usage
 from slowwave.compaction.job.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
 from slowwave.compaction.tokens import CLAUDE, CODEX, PI, Rule, fields_of, rule_of
 from slowwave.errors import UsageError
-from slowwave.formats.model import SessionFiles, Transcript
+from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import Dialect, TailDialect, by_name
 from slowwave.formats.times import parse_time
 from slowwave.stores.writing.base import first_record, records_backward
@@ -108,7 +110,7 @@ def _model(dialect: str, items: list[Item]) -> str:
 
 
 def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.clients import claude_items, counted  # noqa: PLC0415 - of a night's sessions few are read
+    from slowwave.compaction.claude import claude_items, counted  # noqa: PLC0415 - of a night's sessions few are read
     from slowwave.formats.claude.dialect import ClaudeTranscript  # noqa: PLC0415 - as above
     from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, version_of  # noqa: PLC0415 - as above
 
@@ -119,7 +121,7 @@ def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
 
 
 def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.clients import pi_items  # noqa: PLC0415 - few sessions of a night are read
+    from slowwave.compaction.pi import pi_items  # noqa: PLC0415 - few sessions of a night are read
     from slowwave.formats.openclaw.context import OWN_TYPES  # noqa: PLC0415 - as above
     from slowwave.formats.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
 
@@ -135,15 +137,26 @@ def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
 
 
 def _codex(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.clients import codex_items  # noqa: PLC0415 - few sessions of a night are read
-
-    items, files = codex_items(dialect.context(transcript)), transcript.files
+    items, files = _codex_items(dialect.context(transcript)), transcript.files
     last = files.paths[-1]
     counters = counters_in(records_backward(last) if last.suffix == ".jsonl" else ())
     cwd = _text(fields_of(first_record(files.paths[0]).get("payload")).get("cwd"))
     usage, window, model, _ = counters
     behind = counters.behind(items)
     return Reading("codex", items, CODEX, cwd=cwd, model=model, window=window, recorded=usage, behind=behind)
+
+
+def _codex_items(context: Iterable[Message]) -> list[Item]:
+    """Return the items of a context, with what calls were given decoded."""
+    from slowwave.formats.codex.messages import SUMMARY_PREFIX, CodexMessage  # noqa: PLC0415 - few sessions are read
+
+    items = items_of(list(context), CODEX)
+    for at, item in enumerate(items):
+        message = item.message
+        if isinstance(message, CodexMessage):  # the ledger looks for files in what calls were given
+            message = msgspec.structs.replace(message, as_sent=False, opened=None)
+        items[at] = item._replace(summary=item.summary.removeprefix(SUMMARY_PREFIX).strip(), message=message)
+    return items
 
 
 def _text(value: object) -> str:
