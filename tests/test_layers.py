@@ -16,7 +16,7 @@ LIBRARY = ROOT / "lib" / "slowwave"
 MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
-    "cli": 25,
+    "cli": 24,
     "compaction": 25,
     "consolidation": 26,
     "extraction": 26,
@@ -34,7 +34,7 @@ MOST_FILES = {
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 362
+MOST_FILES_IN_ALL = 361
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {
