@@ -12,7 +12,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.parameters import BackfillParameters
-from slowwave.retention.locks import beside_jobs
+from slowwave.locks import beside_jobs
 from tasks.backfilling import answer_backfill, backfilled, published_backfill
 from tasks.discretion import discreet_errors
 from tasks.logs import logged

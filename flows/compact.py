@@ -10,9 +10,9 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.parameters import CompactParameters
-from tasks.compaction import compact_all
 from tasks.planning import planned
 from tasks.publication import published
+from tasks.stages import carry_out
 
 
 @flow(name="compact")
@@ -23,5 +23,5 @@ def compact(params: CompactParameters = CompactParameters()) -> State[dict[str, 
         params: Which sessions are compacted, and how; the defaults are the settings'.
     """
     with planned("compact", params) as tally:
-        compact_all(tally)
+        carry_out(tally)
         return published(tally)

@@ -11,9 +11,9 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.parameters import ConsolidateParameters
-from tasks.consolidation import consolidate_all
 from tasks.planning import planned
 from tasks.publication import published
+from tasks.stages import carry_out
 
 
 @flow(name="consolidate")
@@ -24,5 +24,5 @@ def consolidate(params: ConsolidateParameters = ConsolidateParameters()) -> Stat
         params: Which projects dream, and who decides; the defaults are the settings'.
     """
     with planned("consolidate", params) as tally:
-        consolidate_all(tally, params.project)
+        carry_out(tally)
         return published(tally)

@@ -10,9 +10,9 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.parameters import EraseParameters
-from tasks.erasure import erase_all
 from tasks.planning import planned
 from tasks.publication import published
+from tasks.stages import carry_out
 
 
 @flow(name="erase")
@@ -23,5 +23,5 @@ def erase(params: EraseParameters = EraseParameters()) -> State[dict[str, Any]]:
         params: Which projects secrets are taken out of, and whether only the plan is shown.
     """
     with planned("erase", params) as tally:
-        erase_all(tally, params.project)
+        carry_out(tally)
         return published(tally)

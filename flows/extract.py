@@ -10,9 +10,9 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.parameters import ExtractParameters
-from tasks.extraction import extract_all
 from tasks.planning import planned
 from tasks.publication import published
+from tasks.stages import carry_out
 
 
 @flow(name="extract")
@@ -23,5 +23,5 @@ def extract(params: ExtractParameters = ExtractParameters()) -> State[dict[str, 
         params: What is read; the defaults are the settings'.
     """
     with planned("extract", params) as tally:
-        extract_all(tally)
+        carry_out(tally)
         return published(tally)

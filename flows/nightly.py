@@ -11,12 +11,9 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.parameters import NightlyParameters
-from tasks.compaction import compact_all
-from tasks.consolidation import consolidate_all
-from tasks.extraction import extract_all
 from tasks.planning import planned
 from tasks.publication import published
-from tasks.retention import retain_all
+from tasks.stages import carry_out
 
 
 @flow(name="nightly")
@@ -27,10 +24,5 @@ def nightly(params: NightlyParameters = NightlyParameters()) -> State[dict[str, 
         params: What this night does and over which projects; the defaults are the settings'.
     """
     with planned("nightly", params) as tally:
-        extract_all(tally)
-        consolidate_all(tally, params.project)
-        if tally.plan.compacts:
-            compact_all(tally)
-        if tally.plan.retains:
-            retain_all(tally, params.project)
+        carry_out(tally)
         return published(tally)

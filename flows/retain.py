@@ -12,7 +12,7 @@ from prefect.client.schemas.objects import State
 from slowwave.jobs.parameters import RetainParameters
 from tasks.planning import planned
 from tasks.publication import published_retention
-from tasks.retention import retain_all
+from tasks.stages import carry_out
 
 
 @flow(name="retain")
@@ -23,5 +23,5 @@ def retain(params: RetainParameters = RetainParameters()) -> State[dict[str, Any
         params: Which projects the rules are applied to, and whether only the plan is shown.
     """
     with planned("retain", params) as tally:
-        retain_all(tally, params.project)
+        carry_out(tally)
         return published_retention(tally)

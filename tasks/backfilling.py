@@ -19,7 +19,7 @@ from slowwave.jobs.backfill.story import Begun, begin
 from slowwave.jobs.conclusion import outcome_of
 from slowwave.jobs.parameters import Action, BackfillParameters
 from slowwave.jobs.run import discreet
-from slowwave.jobs.totals import printable
+from slowwave.jobs.tables import printable
 from slowwave.observability.progress import watched_by, watcher
 from slowwave.report import Report
 from tasks.announcement import announce

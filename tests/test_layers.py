@@ -17,7 +17,7 @@ MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
     "cli": 24,
-    "compaction": 30,
+    "compaction": 25,
     "consolidation": 26,
     "extraction": 25,
     "formats": 53,
@@ -26,7 +26,7 @@ MOST_FILES = {
     "models": 9,
     "observability": 10,
     "reading": 8,
-    "retention": 27,
+    "retention": 26,
     "samples": 8,
     "secrets": 13,
     "service": 6,
@@ -34,7 +34,7 @@ MOST_FILES = {
     "stores": 42,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 364
+MOST_FILES_IN_ALL = 360
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {
@@ -67,6 +67,8 @@ FORBIDDEN = {
     "errors": _ABOVE_CORE | {"settings", "report", "files", "processes"},
     "clock": _ABOVE_CORE | {"settings", "report", "files", "processes"},
     "files": _ABOVE_CORE | {"settings", "report", "processes"},
+    "locks": _ABOVE_CORE | {"settings", "report", "processes"},
+    "journal": _ABOVE_CORE | {"settings", "report"},
     "processes": _ABOVE_CORE | {"settings", "report", "files"},
     "settings": _ABOVE_CORE | {"report"},
     "report": _ABOVE_CORE | {"settings"},

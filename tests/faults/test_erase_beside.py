@@ -18,8 +18,8 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import REFUSED, LockHeldError
+from slowwave.locks import GATE, beside_jobs, erasing
 from slowwave.places import state_folder
-from slowwave.retention.locks import GATE, beside_jobs, erasing
 from tests.unit.extraction.talk import CWD, Talk
 from tests.unit.retention.test_subjects_erased import GATES, NAME, aged, home_of, left_in
 
@@ -132,7 +132,7 @@ def test_an_erasure_waits_for_the_jobs_at_work_and_is_refused_when_they_do_not_e
 
 HOLD = """
 import os, sys
-from slowwave.retention import locks
+from slowwave import locks
 with getattr(locks, sys.argv[1])(os.environ):
     print("held", flush=True)
     sys.stdin.read()
@@ -178,7 +178,7 @@ def test_whatever_writes_waits_for_an_erasure(
     words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     home_of(tmp_path, monkeypatch)
-    monkeypatch.setattr("slowwave.retention.locks.WAIT_S", 0.0)
+    monkeypatch.setattr("slowwave.locks.WAIT_S", 0.0)
     with erasing(os.environ):
         assert main(words) == REFUSED
     assert "an erasure is still at work" in capsys.readouterr().err

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import LockHeldError, NotFoundError
+from slowwave.locks import retaining
 from slowwave.retention.audit import AuditLog
-from slowwave.retention.locks import alone
 from slowwave.retention.manual import bring_back
 from slowwave.stores.trash import trash_folder, trash_items
 from tests.faults.retain_homes import copied, leftovers, prepared, saved
@@ -86,8 +86,8 @@ def test_a_run_waits_for_a_session_that_comes_back_and_else_says_why_it_did_noth
 ) -> None:
     home = Home(tmp_path)
     home.add("claude", 1, 40)
-    monkeypatch.setattr("slowwave.retention.locks.COMES_BACK_S", 0.0)
-    with alone(home.environ):
+    monkeypatch.setattr("slowwave.locks.COMES_BACK_S", 0.0)
+    with retaining(home.environ):
         report = home.run()
     (gate,) = report.gates
     assert (gate.gate, gate.passed) == ("lock", False)
@@ -102,7 +102,7 @@ def test_a_session_comes_back_only_when_no_run_is_at_work(tmp_path: Path, monkey
     home.run()
     (item,) = trash_items(trash_folder(home.environ))
     monkeypatch.setattr("slowwave.retention.manual.WAIT_S", 0.0)
-    with alone(home.environ), pytest.raises(LockHeldError, match="another run of retain"):
+    with retaining(home.environ), pytest.raises(LockHeldError, match="another run of retain"):
         bring_back(item, home.environ, home.clock)
     assert bring_back(item, home.environ, home.clock) == []
     with pytest.raises(NotFoundError, match="left the trash meanwhile"):

@@ -2,17 +2,18 @@
 
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from slowwave.jobs import portions
+from slowwave.jobs import portions, steps
 from slowwave.jobs.run import Run
 from slowwave.report import Gate, Item, Report
 from slowwave.samples import build, secrets
 from slowwave.stores.model import Project
-from tasks import extraction, planning
+from tasks import planning, stages
 from tests.flows.test_jobs import NOW, artifacts, flow_state, given, report_of
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
@@ -24,22 +25,24 @@ def test_no_secret_reaches_the_scheduler(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     store = build(own_home, NOW).home
-    real = portions.consolidate
 
     def consolidate(project: Project, run: Run) -> Report:
         if "quill" in project.key:
             raise ValueError(f"stumbled over {TOKEN}")
-        report = real(project, run)
+        report = steps.consolidate(project, run)
         report.items.append(Item(f"s {TOKEN}", "add", f"said {TOKEN}", project.key, f"use {TOKEN}"))
         report.gates.append(Gate("time", project.key, passed=False, reason=f"until {TOKEN}"))
         report.warnings.append(f"{project.memory}: cannot read {TOKEN}")
         return report
 
-    def propose_portion(*_: Any) -> Report:
+    def group_portion(manifest: Path, _step: object, index: int, environ: Mapping[str, str]) -> portions.Reports:
+        return portions.group_portion(manifest, consolidate, index, environ)
+
+    def whole_portion(*_: object) -> Report:
         return Report("consolidate", parked=["nothing"])
 
-    monkeypatch.setattr(portions, "consolidate", consolidate)
-    monkeypatch.setattr("tasks.consolidation.propose_portion", propose_portion)
+    monkeypatch.setattr("tasks.stages.group_portion", group_portion)
+    monkeypatch.setattr("tasks.stages.whole_portion", whole_portion)
     with caplog.at_level(logging.DEBUG):
         state = flow_state("nightly", given(store, run_id="discreet"), monkeypatch)
     pages = [a.data for job in ("funnel", "memory-diff", "progress") for a in artifacts(f"nightly-{job}")]
@@ -61,7 +64,7 @@ class Kept(logging.Handler):
         self.lines.append(logging.Formatter("%(message)s").format(record))
 
 
-@pytest.mark.parametrize("broken", ["tasks.extraction.extract_portion", "tasks.planning.plan_job"])
+@pytest.mark.parametrize("broken", ["tasks.stages.extract_portion", "tasks.planning.plan_job"])
 def test_no_secret_of_an_error_reaches_what_prefect_logs_and_keeps(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
@@ -71,7 +74,7 @@ def test_no_secret_of_an_error_reaches_what_prefect_logs_and_keeps(
         raise ValueError(f"stumbled over {TOKEN}") from KeyError(TOKEN)
 
     monkeypatch.setattr(broken, breaks)
-    for task in (extraction.extract_batch, planning.plan_run):
+    for task in (stages.extract_batch, planning.plan_run):
         monkeypatch.setattr(task, "retry_delay_seconds", [0, 0])
     kept = Kept()
     for name in ("prefect.task_runs", "prefect.flow_runs"):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import SettingsError, SlowwaveError
-from slowwave.jobs import portions
+from slowwave.jobs import portions, steps
 from slowwave.jobs.parameters import NightlyParameters, run_of
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
@@ -178,14 +178,16 @@ def test_what_breaks_in_one_project_stays_there_and_fails_the_run_by_name(
     own_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = build(own_home, NOW).home
-    real = portions.consolidate
 
     def consolidate(project: Project, run: Run) -> Report:
         if "quill" in project.key:
             raise OSError(28, "No space left on device", str(project.memory))
-        return real(project, run)
+        return steps.consolidate(project, run)
 
-    monkeypatch.setattr(portions, "consolidate", consolidate)
+    def group_portion(manifest: Path, _step: object, index: int, environ: Mapping[str, str]) -> portions.Reports:
+        return portions.group_portion(manifest, consolidate, index, environ)
+
+    monkeypatch.setattr("tasks.stages.group_portion", group_portion)
     state = flow_state("nightly", given(store), monkeypatch)
 
     assert (state.type.value, state.name) == ("FAILED", "Failed")
@@ -200,10 +202,10 @@ def test_a_portion_that_breaks_as_a_whole_is_named_and_the_others_go_on(
 ) -> None:
     store = build(own_home, NOW).home
 
-    def consolidate_portion(_manifest: Path, _index: int, _environ: Mapping[str, str]) -> dict[str, Report]:
+    def group_portion(*_: object) -> dict[str, Report]:
         raise MemoryError("full")
 
-    monkeypatch.setattr("tasks.consolidation.consolidate_portion", consolidate_portion)
+    monkeypatch.setattr("tasks.stages.group_portion", group_portion)
     state = flow_state("nightly", given(store), monkeypatch)
 
     report = report_of(state)
@@ -217,13 +219,16 @@ def test_a_parked_dream_is_named(own_home: Path, monkeypatch: pytest.MonkeyPatch
     def consolidate(project: Project, run: Run) -> Report:
         return a_report(project, run, parked=[f"{project.key}: would lose 40 %"])
 
-    monkeypatch.setattr(portions, "consolidate", consolidate)
+    def group_portion(manifest: Path, _step: object, index: int, environ: Mapping[str, str]) -> portions.Reports:
+        return portions.group_portion(manifest, consolidate, index, environ)
+
+    monkeypatch.setattr("tasks.stages.group_portion", group_portion)
     state = flow_state("consolidate", given(store), monkeypatch)
     assert (state.type.value, state.name) == ("COMPLETED", "Parked")
     assert "would lose 40 %" in state.message
 
 
-@pytest.mark.parametrize("place", [(portions, "consolidate"), (planning, "name_run")], ids=["at work", "just planned"])
+@pytest.mark.parametrize("place", [(steps, "consolidate"), (planning, "name_run")], ids=["at work", "just planned"])
 def test_a_cancellation_passes_through_and_leaves_no_more_than_a_note_of_it(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[ModuleType, str]
 ) -> None:

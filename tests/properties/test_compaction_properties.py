@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slowwave.compaction.calls import answers
 from slowwave.compaction.items import Item, items_of
-from slowwave.compaction.live.pi import pi_items
+from slowwave.compaction.pi import pi_items
 from slowwave.compaction.plan import Budget, NoPlan, Plan, find_cut, prepare
 from slowwave.compaction.requests import keep_index, rounds, snip
 from slowwave.compaction.tokens import PI

@@ -53,7 +53,7 @@ def _run(
 ) -> int:
     from slowwave.consolidation.effect.demands import write_points  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.choice import chosen_by  # noqa: PLC0415 - as above
-    from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - as above
+    from slowwave.locks import beside_jobs  # noqa: PLC0415 - as above
     from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
 
     settings = settings_of(args)

@@ -130,7 +130,7 @@ def run(args: argparse.Namespace) -> int:
     function = getattr(importlib.import_module(f"slowwave.cli.{module}"), name)
     if args.action not in _WRITING and not _decides(args):
         return _done(args, function)
-    from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - only what writes
+    from slowwave.locks import beside_jobs  # noqa: PLC0415 - only what writes
 
     with beside_jobs(os.environ):
         return _done(args, function)

@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     """Do what was asked and return the exit code."""
     if args.action not in _WRITING:
         return _DOES[args.action](args)
-    from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - only what writes
+    from slowwave.locks import beside_jobs  # noqa: PLC0415 - only what writes
 
     # an erasure at work has read what is held, and would not know of another one
     with beside_jobs(os.environ):

@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     function = getattr(importlib.import_module(f"slowwave.cli.{module}"), name)
     if args.action in _READING:
         return int(function(args))
-    from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - only what writes
+    from slowwave.locks import beside_jobs  # noqa: PLC0415 - only what writes
 
     with beside_jobs(os.environ):
         return int(function(args))

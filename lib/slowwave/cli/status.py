@@ -90,8 +90,8 @@ def run(args: argparse.Namespace) -> int:
 def _write_report(args: argparse.Namespace) -> int:
     """Write the report anew and print its path."""
     from slowwave.jobs.conclusion import Around, view_now  # noqa: PLC0415 - --help stays fast
+    from slowwave.locks import beside_jobs  # noqa: PLC0415 - as above
     from slowwave.observability.page import write_page  # noqa: PLC0415 - as above
-    from slowwave.retention.locks import beside_jobs  # noqa: PLC0415 - as above
 
     with beside_jobs(os.environ):
         view = view_now(Around(settings_of(args), os.environ), SystemClock().now())

@@ -6,13 +6,12 @@ between the two. Nothing is decided twice: without new words since the last comp
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from slowwave.compaction.calls import answers
 from slowwave.compaction.files import NO_FILES, FileOperations, of_calls
 from slowwave.compaction.items import ContextTokens, Item, context_tokens
-from slowwave.compaction.live.trail import Earlier
 from slowwave.compaction.tokens import OPENCODE, Rule
 from slowwave.formats.messages import PlainMessage
 from slowwave.formats.model import Block, Message, ToolResult
@@ -29,7 +28,6 @@ class Plan:
         previous_summary: the summary that the new one goes on from, without its lists of files; "" for the first.
         files: read and changed so far, those of earlier compactions included, those of the kept range not.
         context: the size of the context before.
-        earlier: what goes away before ``history`` and is not held; None where that is nothing.
     """
 
     history: tuple[Item, ...]
@@ -38,22 +36,16 @@ class Plan:
     previous_summary: str
     files: FileOperations
     context: ContextTokens
-    earlier: Earlier | None = None
 
     @property
-    def gone(self) -> Iterator[Item]:
-        """All that goes away, in order; what is not held is read again.
-
-        Raises:
-            UnreadableError: the session cannot be read, or has changed since.
-        """
-        return chain(self.earlier.items() if self.earlier is not None else (), self.history, self.prefix)
+    def gone(self) -> tuple[Item, ...]:
+        """All that goes away, in order."""
+        return self.history + self.prefix
 
     @property
     def messages_summarised(self) -> int:
-        """How many messages the summary will stand for; about so many where not all of them are held."""
-        held = sum(item.speaks for item in self.history + self.prefix)
-        return held + (self.earlier.messages if self.earlier is not None else 0)
+        """How many messages the summary will stand for."""
+        return sum(item.speaks for item in self.gone)
 
     @property
     def first_kept(self) -> str | None:
@@ -68,8 +60,7 @@ class Plan:
     @property
     def tokens_summarised(self) -> int:
         """Estimate of what the summary will stand for, without the summary before it."""
-        held = sum(item.tokens for item in self.history + self.prefix)
-        return held + (self.earlier.tokens if self.earlier is not None else 0)
+        return sum(item.tokens for item in self.gone)
 
     @property
     def tokens_kept(self) -> int:
@@ -112,16 +103,13 @@ class Budget(NamedTuple):
         return max(self.reserve_tokens, self.reserve_floor)
 
 
-def prepare(
-    items: Sequence[Item], budget: Budget, *, least_tokens: int = 1, earlier: Earlier | None = None
-) -> Plan | NoPlan:
+def prepare(items: Sequence[Item], budget: Budget, *, least_tokens: int = 1) -> Plan | NoPlan:
     """Return the plan for a context.
 
     Args:
         items: the context, its latest compaction among them.
         budget: how much of it is kept.
         least_tokens: refuse to summarise less than this.
-        earlier: what lies before them; it goes away.
     """
     previous, region = _apart(items)
     if nothing := _nothing_new(region, previous):
@@ -130,14 +118,14 @@ def prepare(
         cut = find_cut_before(region, budget.keep_messages)
     else:
         cut = find_cut(region, budget.keep_recent_tokens)
-    plan = divided(items, cut, earlier)
+    plan = divided(items, cut)
     return _refusal(plan, budget, least_tokens) or plan
 
 
-def prepare_whole(items: Sequence[Item], earlier: Earlier | None = None) -> Plan | NoPlan:
+def prepare_whole(items: Sequence[Item]) -> Plan | NoPlan:
     """Return the plan for a client that keeps nothing before a compaction: all of the context is summarised."""
     previous, region = _apart(items)
-    return _nothing_new(region, previous) or divided(items, Cut(len(region)), earlier)
+    return _nothing_new(region, previous) or divided(items, Cut(len(region)))
 
 
 def _apart(items: Sequence[Item]) -> tuple[Item | None, list[Item]]:
@@ -166,12 +154,10 @@ class Cut(NamedTuple):
     turn_start: int | None = None
 
 
-def divided(items: Sequence[Item], cut: Cut, earlier: Earlier | None = None) -> Plan:
+def divided(items: Sequence[Item], cut: Cut) -> Plan:
     """Return the plan that cuts a context, without its latest compaction, at a place; refusals are not looked at."""
     previous, region = _apart(items)
     turn = cut.first_kept if cut.turn_start is None else cut.turn_start
-    if earlier is not None and earlier.has_turn and cut.turn_start is None and _is_within(region, cut.first_kept):
-        turn = 0  # it began before the items
     gone = region[: cut.first_kept]
     calls = (call for item in gone if item.message is not None for call in item.message.calls)
     return Plan(
@@ -181,14 +167,7 @@ def divided(items: Sequence[Item], cut: Cut, earlier: Earlier | None = None) -> 
         "" if previous is None else previous.summary,
         (NO_FILES if previous is None else previous.files) | of_calls(calls),
         context_tokens(items),
-        earlier,
     )
-
-
-def _is_within(region: Sequence[Item], at: int) -> bool:
-    """Say whether a kept range that begins at ``at`` begins in a turn that none of the items began."""
-    first = next((i for i in range(at, len(region)) if region[i].speaks), len(region))
-    return first < len(region) and not any(item.kind == "user" for item in region[: first + 1])
 
 
 def _refusal(plan: Plan, budget: Budget, least_tokens: int) -> NoPlan | None:
@@ -237,47 +216,6 @@ def _cut_at(items: Sequence[Item], at: int) -> Cut:
     while first > 0 and items[first - 1].kind == "setting":
         first -= 1
     return Cut(first, start if start is not None and start < first else None)
-
-
-class Reach(NamedTuple):
-    """What the end of a context says about its cut, whatever stands before that end.
-
-    Attributes:
-        loose: ids of results behind the cut whose calls are not among the items; if one of these calls stands before
-            them, the cut parts it from its result.
-        has_turn: the beginning of the turn around the cut is among the items.
-    """
-
-    loose: frozenset[str]
-    has_turn: bool
-
-
-def reach(items: Sequence[Item], keep_recent_tokens: int, *, least: int = 0) -> Reach | None:
-    """Return what the end of a context says about :func:`find_cut`, None where it does not even reach to the cut.
-
-    Args:
-        items: the end of a context.
-        keep_recent_tokens: as for :func:`find_cut`.
-        least: so many items are to stand behind the cut; 0 for the cut itself, else for a place at or before it.
-    """
-    filled = _filled_at(items, keep_recent_tokens)
-    if filled is None:
-        return None
-    points = cut_points(items)
-    if least:
-        at = next((p for p in reversed(points) if p <= min(filled, len(items) - least)), 0)
-    else:
-        at = next((p for p in points if p >= filled), points[-1] if points else 0)
-    if not any(item.speaks for item in items[:at]):
-        return None
-    links = answers((item.calls, item.results) for item in items)
-    loose = {
-        call
-        for item, own in zip(items[at:], links[at:], strict=True)
-        for call, answer in zip(item.results, own, strict=True)
-        if answer is None or answer.is_double
-    }
-    return Reach(frozenset(loose), _turn_start(items, at) is not None)
 
 
 def cut_points(items: Sequence[Item]) -> list[int]:

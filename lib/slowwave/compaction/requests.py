@@ -21,8 +21,6 @@ Form = Literal["initial", "update", "prefix", "rounds", "prose"]
 _HISTORY_TENTHS = 8
 _PREFIX_TENTHS = 5
 NO_HISTORY = "No prior history."
-# what is not held is told by the ledger below a model's words
-EARLIER = "What came before is told in the sections below."
 _TURN = "\n\n---\n\n**Turn Context (split turn):**\n\n"
 SECTIONS = ("Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context")
 SYSTEM = (
@@ -51,11 +49,6 @@ _TASKS: dict[Literal["initial", "update", "prefix"], str] = {
         f"understood, under exactly these headings:\n\n{_PREFIX_STRUCTURE}\n\n{_EXACT}"
     ),
 }
-_MIDDLE = (
-    "Above is the middle of a turn: its beginning is told elsewhere, its end is kept word for word. Say what the end "
-    "needs in order to be understood, under exactly these headings:\n\n## Early Progress\n## Context for Suffix\n\n"
-    f"{_EXACT}"
-)
 
 
 # Messages as one flat text for a model that shall summarise them and not go on with them.
@@ -128,24 +121,16 @@ def requests(
     if _speaks(plan.prefix):
         most = budget.reserve * _PREFIX_TENTHS // 10
         # as pi does, of the history alone; where there is none, a person's words are not left out for that
-        task = (_MIDDLE if _is_middle(plan) else _TASKS["prefix"]) + ("" if asked else more)
+        task = _TASKS["prefix"] + ("" if asked else more)
         asked.append(Request("prefix", "prefix", plan.prefix, task, most, separator=separator))
     return asked
 
 
 def joined(plan: Plan, answers: dict[Part, str]) -> str:
     """Return the summary that is written: the answers as one, then the lists of files."""
-    before = NO_HISTORY if plan.earlier is None else EARLIER
-    history = answers.get("history") or plan.previous_summary or before
+    history = answers.get("history") or plan.previous_summary or NO_HISTORY
     turn = answers.get("prefix", "")
     return history + (_TURN + turn if turn else "") + plan.files.tags()
-
-
-def _is_middle(plan: Plan) -> bool:
-    """Say whether the turn that is split began before what is held."""
-    if plan.earlier is None or _speaks(plan.history):
-        return False
-    return next((item.kind for item in plan.prefix if item.message is not None), "user") != "user"
 
 
 def _speaks(items: tuple[Item, ...]) -> bool:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import replacement, write_all
-from slowwave.formats.append import TIMEOUT_S, locked_file
+from slowwave.locks import TIMEOUT_S, locked_file
 
 _BUFFER_BYTES = 1 << 18
 # what a kernel says that cannot copy between these files by itself

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from slowwave.errors import RefusedError, UsageError, told
 from slowwave.jobs.run import Run, contained, discreet, for_all, require_places
 from slowwave.jobs.story import chosen_projects
+from slowwave.locks import erasing
 from slowwave.memory.transaction import recover
 from slowwave.places import state_folder
 from slowwave.report import Item, Report
@@ -33,7 +34,6 @@ from slowwave.retention.erase.project import erase_project
 from slowwave.retention.erase.sessions import along, forks_of
 from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.retention.erase.transcripts import FOLDER as JOURNALS
-from slowwave.retention.locks import erasing
 from slowwave.secrets.blocklist import Blocked, block, read_blocked
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.discovery import known_projects

@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from multiprocessing import active_children, get_context
@@ -24,14 +23,13 @@ from slowwave.clock import FixedClock
 from slowwave.errors import UnreadableError
 from slowwave.extraction.job import unread
 from slowwave.files import atomic_write, file_bytes, private_folder
-from slowwave.jobs.model import hand_over_questions
-from slowwave.jobs.run import Run, Step, clock_of, contained, discreet, discreet_all, timed
-from slowwave.jobs.steps import RETAINING, compact, consolidate, end_dreaming, erase, extract_some, finish_erasing
+from slowwave.jobs.run import Run, Step, Whole, clock_of, contained, discreet, discreet_all, timed
+from slowwave.jobs.steps import extract_some
+from slowwave.locks import beside_jobs
 from slowwave.places import state_folder
 from slowwave.processes import deaf_to_interrupts
 from slowwave.quantities import Count, Period
 from slowwave.report import Item, Report
-from slowwave.retention.locks import beside_jobs
 from slowwave.settings import Settings
 from slowwave.stores.model import Project, StoredSession
 
@@ -64,6 +62,7 @@ class Manifest(msgspec.Struct, frozen=True):
         batches: shares of sessions; one task run each.
         groups: projects by index; one task run each.
         rehearsal: as in :class:`Run`.
+        project: as in :class:`Run`.
     """
 
     run_id: str
@@ -75,6 +74,7 @@ class Manifest(msgspec.Struct, frozen=True):
     batches: list[list[Share]]
     groups: list[list[int]]
     rehearsal: Path | None = None
+    project: str = ""
 
     def run(self, environ: Mapping[str, str]) -> Run:
         """Return the run as the library knows it."""
@@ -83,6 +83,7 @@ class Manifest(msgspec.Struct, frozen=True):
             settings=self.settings,
             clock=clock_of(self.now),
             environ=environ,
+            project=self.project,
             force=self.force,
             dry_run=self.dry_run,
             rehearsal=self.rehearsal,
@@ -101,6 +102,7 @@ def manifest_of(run: Run, projects: Sequence[Project]) -> Manifest:
         batches=plan_batches(projects, most_sessions=run.settings.extraction.batch_sessions),
         groups=plan_groups(len(projects)),
         rehearsal=run.rehearsal,
+        project=run.project,
     )
 
 
@@ -278,87 +280,29 @@ def extract_portion(
     return discreet_all(_spread(_extract, manifest, whole, projects, shares, environ, over))
 
 
-def hand_over(manifest: Path, environ: Mapping[str, str]) -> Report:
-    """Send the questions that this run and earlier ones noted, as a batch; return what there is to say about it.
+def whole_portion(manifest: Path, step: Whole, environ: Mapping[str, str]) -> Report:
+    """Take a step that is about all projects of a run together.
 
     Raises:
-        CorruptStateError: a file of the spool is damaged.
-        OSError: the manifest cannot be read or the state folder not be written.
-    """
-    run = read_manifest(manifest).run(environ)
-    report = Report("extract", run.id)
-    hand_over_questions(report, run.settings, environ, run.clock.now())
-    return discreet(report)
-
-
-def consolidate_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
-    """Dream over the projects of group ``index``, one after another.
-
-    Raises:
-        OSError: the manifest cannot be read.
-    """
-    return _group("consolidate", consolidate, manifest, index, environ)
-
-
-def propose_portion(manifest: Path, environ: Mapping[str, str], project: str) -> Report:
-    """Propose what the projects of a run share for all of them, and bring memories where agents read them.
-
-    Raises:
-        OSError: the manifest cannot be read.
-    """
-    whole = read_manifest(manifest)
-    run = replace(whole.run(environ), project=project)
-    return discreet(timed(lambda: end_dreaming(whole.projects, run)))
-
-
-def compact_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
-    """Compact the sessions of the projects of group ``index``.
-
-    Raises:
-        OSError: the manifest cannot be read.
-    """
-    return _group("compact", compact, manifest, index, environ)
-
-
-def retain_portion(manifest: Path, environ: Mapping[str, str], project: str, job: str = "retain") -> Report:
-    """Remove what the retention rules say, over all projects of a run together.
-
-    Raises:
-        SlowwaveError: holds, audit log or trash are damaged.
+        SlowwaveError: as the step; a scheduler may try it again.
         OSError: the manifest cannot be read, or a folder not be written.
     """
     whole = read_manifest(manifest)
-    run = replace(whole.run(environ), project=project)
-    return discreet(timed(lambda: RETAINING[job](whole.projects, run)))
+    run = whole.run(environ)
+    return discreet(timed(lambda: step(whole.projects, run)))
 
 
-def erase_portion(manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
-    """Take the secrets out of the projects of group ``index``.
+def group_portion(manifest: Path, step: Step, index: int, environ: Mapping[str, str]) -> Reports:
+    """Take a step for each project of group ``index``, one after another; two stores may hold projects of one name.
 
     Raises:
         OSError: the manifest cannot be read.
     """
-    return _group("erase", erase, manifest, index, environ)
-
-
-def erase_rest(manifest: Path, environ: Mapping[str, str], project: str) -> Report:
-    """Take the secrets out of what belongs to no project.
-
-    Raises:
-        OSError: the manifest cannot be read, or a folder not be written.
-    """
-    whole = read_manifest(manifest)
-    run = replace(whole.run(environ), project=project)
-    return discreet(timed(lambda: finish_erasing(whole.projects, run)))
-
-
-def _group(job: str, step: Step, manifest: Path, index: int, environ: Mapping[str, str]) -> Reports:
-    """Run a step for each project of a group, one after another; two stores may hold projects of one name."""
     whole = read_manifest(manifest)
     run = whole.run(environ)
     done: Reports = {}
     for project in (whole.projects[i] for i in whole.groups[index]):
-        done.setdefault(project.key, Report(job, run.id)).absorb(contained(step, project, run))
+        done.setdefault(project.key, Report(step.__name__, run.id)).absorb(contained(step, project, run))
     return discreet_all(done)
 
 

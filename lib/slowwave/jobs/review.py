@@ -25,6 +25,7 @@ from slowwave.consolidation.inbox import (
 )
 from slowwave.consolidation.lock import held
 from slowwave.errors import NotFoundError, UsageError
+from slowwave.locks import beside_jobs
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.delivery.files import refresh
 from slowwave.memory.delivery.register import REFUSED
@@ -32,7 +33,6 @@ from slowwave.memory.evidence import Source, sources_of
 from slowwave.memory.folder import MemoryFolder, named
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, remembered, urgency
-from slowwave.retention.locks import beside_jobs
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.settings import Settings
 

@@ -18,9 +18,9 @@ import msgspec
 from slowwave.clock import Clock, FixedClock, SystemClock
 from slowwave.errors import SlowwaveError, UnwritableError, told
 from slowwave.files import private_folder, write_all
+from slowwave.journal import remove_leftovers
 from slowwave.places import home_folder, state_folder
 from slowwave.report import Gate, Item, Report, Span
-from slowwave.retention.sessions import remove_leftovers
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings

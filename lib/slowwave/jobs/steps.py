@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import compact_sessions
@@ -12,7 +13,7 @@ from slowwave.consolidation.job import consolidate_project
 from slowwave.consolidation.team import propose, share, team_of
 from slowwave.errors import SlowwaveError, UnknownDialectError, UnreadableError, told
 from slowwave.extraction.job import extract_sessions
-from slowwave.jobs.model import is_batched, language_model
+from slowwave.jobs.model import hand_over_questions, is_batched, language_model
 from slowwave.jobs.run import Run, Step, Whole
 from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.files import deliver
@@ -36,11 +37,6 @@ from slowwave.stores.model import Project, StoredSession
 def compact(project: Project, run: Run) -> Report:
     """Compact the sessions of one project that are due."""
     return compact_sessions(project, project.sessions, compacting(project, run))
-
-
-def compact_at_night(project: Project, run: Run) -> Report:
-    """Compact where the settings let a night do it: decision 25 says why they have to."""
-    return compact(project, run) if run.settings.compaction.nightly else Report("compact", run.id)
 
 
 def compacting(project: Project, run: Run) -> Compacting:
@@ -225,7 +221,17 @@ def propose_everywhere(projects: Sequence[Project], run: Run) -> Report:
     return report
 
 
-# The steps of each job, in order.
+# What a model is asked at a batch price.
+
+
+def hand_over(_projects: Sequence[Project], run: Run) -> Report:
+    """Send the questions that this run and earlier ones noted, as a batch; say what there is to say about it."""
+    report = Report("extract", run.id)
+    hand_over_questions(report, run.settings, run.environ, run.clock.now())
+    return report
+
+
+# The steps of each job.
 
 
 def extract(project: Project, run: Run) -> Report:
@@ -292,8 +298,9 @@ def _secrets_eraser(run: Run) -> Eraser:
     return Eraser(run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run)
 
 
+# what a job does for each project, in order
 STEPS: dict[str, tuple[Step, ...]] = {
-    "nightly": (extract, consolidate, compact_at_night),
+    "nightly": (extract, consolidate, compact),
     "extract": (extract,),
     "consolidate": (consolidate,),
     "compact": (compact,),
@@ -330,3 +337,38 @@ def rehearses(job: str, *, dry_run: bool) -> bool:
 def asks_by_batch(job: str, run: Run) -> bool:
     """Say whether a run asks a model questions that another night reads the answers to."""
     return extract in STEPS[job] and not run.dry_run and is_batched(run.settings)
+
+
+class Stage(NamedTuple):
+    """A step of a job that is due: of every project, or of all of them together.
+
+    Attributes:
+        of_each: the step for one project; None where it is about all of them.
+        of_all: the step about all projects; None where it is one for each.
+    """
+
+    of_each: Step | None = None
+    of_all: Whole | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the step."""
+        return (self.of_each or self.of_all).__name__  # pyright: ignore[reportOptionalMemberAccess] - it has one
+
+
+def stages_of(job: str, run: Run) -> list[Stage]:
+    """Return the story of a job: what is done in what order, whoever carries it out."""
+    stages: list[Stage] = []
+    for step in STEPS[job]:
+        # a night compacts where the settings let it: decision 25 says why they have to
+        if step is not compact or job != "nightly" or run.settings.compaction.nightly:
+            stages.append(Stage(of_each=step))
+        if step is consolidate:
+            stages.append(Stage(of_all=end_dreaming))
+    if retains(job, run.settings):
+        stages.append(Stage(of_all=RETAINING[job]))
+    if job == "erase":
+        stages.append(Stage(of_all=finish_erasing))
+    if asks_by_batch(job, run):
+        stages.append(Stage(of_all=hand_over))
+    return stages

@@ -1,12 +1,14 @@
-"""The story of each job, told without a scheduler: find projects, then gate and run every step, project by project.
+"""The story of each job: find projects, then gate and take every stage; then say, and record, what became of it.
 
-The flows tell the same story with Prefect's means and leave the same bytes. A failure is contained to its project
-and named in the report; a closed gate is an outcome with a reason, not a failure.
+What is done in what order is :func:`slowwave.jobs.steps.stages_of`; here a plain loop carries it out, in ``tasks``
+Prefect does, in portions. Both leave the same bytes. A failure is contained to its project and named in the report; a
+closed gate is an outcome with a reason, not a failure.
 """
 
-from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from time import perf_counter
 
 import msgspec
@@ -14,34 +16,178 @@ import msgspec
 from slowwave.errors import SlowwaveError, told
 from slowwave.formats.registry import NAMES
 from slowwave.jobs.choice import chosen_by
-from slowwave.jobs.conclusion import Around, Began, begin_note, conclude, conclude_broken, drop_note, followed
-from slowwave.jobs.model import fetch_answers, hand_over_questions, journal_of, note_account, note_left_behind
-from slowwave.jobs.portions import extract_everywhere, pays_to_spread
-from slowwave.jobs.run import Run, Step, Whole, contained, discreet, for_all, remove_old, require_places
-from slowwave.jobs.steps import (
-    MARKING,
-    RETAINING,
-    STEPS,
-    asks_by_batch,
-    asks_rules,
-    compact_at_night,
-    consolidate,
-    end_dreaming,
-    extract,
-    finish_erasing,
-    rehearses,
-    retains,
+from slowwave.jobs.conclusion import (
+    Around,
+    Began,
+    Concluded,
+    begin_note,
+    conclude,
+    conclude_broken,
+    drop_note,
+    followed,
+    title_of,
 )
+from slowwave.jobs.model import fetch_answers, journal_of, note_account, note_left_behind
+from slowwave.jobs.portions import extract_everywhere, manifest_of, pays_to_spread, read_manifest, write_manifest
+from slowwave.jobs.run import Run, contained, discreet, for_all, remove_old, require_places
+from slowwave.jobs.steps import MARKING, STEPS, Stage, asks_by_batch, asks_rules, extract, rehearses, stages_of
+from slowwave.locks import beside_jobs
 from slowwave.memory.rehearsal import rehearsing
+from slowwave.memory.undo import difference
 from slowwave.observability.lessons import planned
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.observability.telemetry import json_logs, log_report
 from slowwave.report import Report
-from slowwave.retention.locks import beside_jobs
 from slowwave.retention.policy import check
-from slowwave.secrets.redactor import redactor_of
+from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.model import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run is going to do.
+
+    Attributes:
+        job: name of the job.
+        dry_run: whether anything may change.
+        sessions: number of sessions of each project, by project key, in order.
+        report: what discovery already has to say.
+        stages: what is done, in order.
+        began: when the run began; None for plans that nobody concludes.
+        title: what people call the run: its job, its day and its projects.
+        manifest: who does what where it goes in portions; one file.
+        batches: number of portions of sessions.
+        groups: number of portions of projects.
+    """
+
+    job: str
+    dry_run: bool
+    sessions: Mapping[str, int]
+    report: Report
+    stages: Sequence[Stage] = ()
+    began: Began | None = None
+    title: str = ""
+    manifest: Path = Path()
+    batches: int = 0
+    groups: int = 0
+
+    def logs(self) -> AbstractContextManager[None]:
+        """Return what lets a run in portions log where its settings say.
+
+        Raises:
+            OSError: the manifest cannot be read.
+            SettingsError: the file cannot be opened.
+        """
+        return json_logs(read_manifest(self.manifest).settings.telemetry.log_file, self.report.run_id)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Reports by project, as stages come in.
+
+    Attributes:
+        plan: the plan that is carried out.
+        projects: the sum of a project's reports so far, by project key.
+        lost: failures that no project can be blamed for.
+        others: reports about all projects together.
+    """
+
+    plan: Plan
+    projects: dict[str, Report] = field(default_factory=dict[str, Report])
+    lost: list[str] = field(default_factory=list[str])
+    others: list[Report] = field(default_factory=list[Report])
+
+    def add(self, portion: Mapping[str, Report]) -> None:
+        """Add the reports of some projects."""
+        for key, report in portion.items():
+            log_report(report)
+            self.projects.setdefault(key, Report(self.plan.job, report.run_id)).absorb(report)
+
+    def add_other(self, report: Report) -> None:
+        """Add a report about all projects together."""
+        log_report(report)
+        self.others.append(report)
+
+    def lose(self, portion: str, error: object) -> None:
+        """Note that a portion broke as a whole; the others go on."""
+        self.lost.append(NAMELESS(f"{portion}: {type(error).__name__}: {error}"))
+
+    def total(self, environ: Mapping[str, str]) -> Report:
+        """Return the report of the whole run, projects in the order of the plan."""
+        start = self.plan.report
+        in_order = [self.projects[key] for key in self.plan.sessions if key in self.projects]
+        whole = Report.total(start.job, start.run_id, [start, *in_order, *self.others])
+        whole.failures += self.lost
+        note_account(whole, journal_of(whole.run_id, environ))
+        return discreet(whole)
+
+    def concluded(self, environ: Mapping[str, str]) -> tuple[Report, Concluded | None]:
+        """Return the report of a whole run in portions, and what was recorded of it: nothing of a dry run.
+
+        Raises:
+            OSError: the manifest cannot be read.
+        """
+        whole = read_manifest(self.plan.manifest)
+        return self.ended(whole.run(environ), whole.projects)
+
+    def ended(self, run: Run, projects: Sequence[Project]) -> tuple[Report, Concluded | None]:
+        """As :meth:`concluded`, of a run over some projects."""
+        report, began = self.total(run.environ), self.plan.began
+        if self.plan.dry_run:
+            report.learned = msgspec.to_builtins(planned(report))
+        if self.plan.dry_run or began is None:
+            return report, None
+        return report, conclude(report, began, Around(run.settings, run.environ), projects)
+
+    def diffs(self) -> dict[str, str]:
+        """Return what each committed dream changed, as a unified diff of the memory files."""
+        return {
+            dream: NAMELESS(_difference(Path(self.plan.report.memories[key]), dream))
+            for key, report in self.projects.items()
+            for dream in report.dream_ids
+        }
+
+
+def _difference(memory: Path, dream: str) -> str:
+    """Return a dream's diff; it is only shown, so the night does not fail for it."""
+    try:
+        return difference(memory, dream)
+    except SlowwaveError as error:
+        return str(error)
+
+
+def plan_run(job: str, run: Run) -> tuple[Plan, Sequence[Project]]:
+    """Find the projects of a run, and return what is to be done with them.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``run.project``.
+    """
+    began = began_of(run)
+    projects, report = first_look(job, run, began)
+    if asks_by_batch(job, run):
+        fetch_answers(report, run.settings, run.environ, run.clock.now())
+    sessions: dict[str, int] = {}
+    for project in projects:
+        sessions[project.key] = sessions.get(project.key, 0) + len(project.sessions)
+    title = NAMELESS(title_of(job, began.at, projects, dry_run=run.dry_run))
+    return Plan(job, run.dry_run, sessions, report, stages_of(job, run), began, title), projects
+
+
+def plan_job(job: str, run: Run) -> Plan:
+    """Plan a run that goes in portions, and write its manifest.
+
+    Raises:
+        UnreadableError, NotFoundError: as :func:`plan_run`.
+        UnwritableError: there is no home, or no room for what a run keeps.
+        OSError: the state folder cannot be written.
+    """
+    require_places(run.settings, run.environ, dry_run=run.dry_run)
+    plan, projects = plan_run(job, run)
+    manifest = manifest_of(run, projects)
+    path = write_manifest(manifest, run.environ)
+    return replace(plan, manifest=path, batches=len(manifest.batches), groups=len(manifest.groups))
 
 
 def run_job(job: str, run: Run) -> Report:
@@ -55,70 +201,35 @@ def run_job(job: str, run: Run) -> Report:
         LockHeldError: an erasure was at work for too long.
     """
     require_places(run.settings, run.environ, dry_run=run.dry_run)
-    began = began_of(run)
     with (
         nullcontext() if run.dry_run else beside_jobs(run.environ),
         json_logs(run.settings.telemetry.log_file, run.id),
         followed(run.id, run.environ, dry_run=run.dry_run),
     ):
-        projects, report = first_look(job, run, began)
+        plan, projects = plan_run(job, run)
+        tally = Tally(plan)
         with rehearsing(wanted=rehearses(job, dry_run=run.dry_run)) as rehearsal:
-            report = _told(job, replace(run, rehearsal=rehearsal), projects, report)
-        if run.dry_run:
-            report.learned = msgspec.to_builtins(planned(report))
-        else:
-            conclude(report, began, Around(run.settings, run.environ), projects)
-    return report
+            # stage by stage, as a scheduler does: what a stage is called is then true of all that is under way
+            for stage in plan.stages:
+                _carry_out(stage, tally, projects, replace(run, rehearsal=rehearsal))
+        return tally.ended(run, projects)[0]
 
 
-def _told(job: str, run: Run, projects: Sequence[Project], report: Report) -> Report:
-    """Tell the story of a job: gate and run every step, project by project, then what is about all of them."""
-    if asks_by_batch(job, run):
-        fetch_answers(report, run.settings, run.environ, run.clock.now())
-    # step by step, as the flows do: what a step is called is then true of all that is under way
-    parts = [
-        _over(step, projects, run)
-        for step in STEPS[job]
-        if step is not compact_at_night or run.settings.compaction.nightly
-    ]
-    for of_project in zip(*parts, strict=True):
-        for part in of_project:
-            report.absorb(part)
-    if consolidate in STEPS[job]:
-        report.absorb(_together(end_dreaming, projects, run))
-    if retains(job, run.settings):
-        report.absorb(_together(RETAINING[job], projects, run))
-    if job == "erase":
-        report.absorb(_together(finish_erasing, projects, run))
-    if asks_by_batch(job, run):
-        hand_over_questions(report, run.settings, run.environ, run.clock.now())
-    note_account(report, journal_of(run.id, run.environ))
-    return discreet(report)
-
-
-def _over(step: Step, projects: Sequence[Project], run: Run) -> list[Report]:
-    """Run a step for one project after another; return their reports."""
-    watcher().plan(step.__name__, len(projects))
-    if step is extract and pays_to_spread(projects):
-        parts = extract_everywhere(projects, run, lambda key: watcher().done(extract.__name__, key))
-        for part in parts:
-            log_report(part)
-        return parts
-    parts: list[Report] = []
-    for project in projects:
-        parts.append(contained(step, project, run))
-        log_report(parts[-1])
-        watcher().done(step.__name__, project.key)
-    return parts
-
-
-def _together(step: Whole, projects: Sequence[Project], run: Run) -> Report:
-    """Run a step that is about all projects together."""
-    watcher().plan(step.__name__, 1)
-    report = for_all(step, projects, run)
-    log_report(report)
-    watcher().done(step.__name__, "")
-    return report
+def _carry_out(stage: Stage, tally: Tally, projects: Sequence[Project], run: Run) -> None:
+    """Take a stage in this process, for one project after another, or once."""
+    step, whole = stage
+    watcher().plan(stage.name, len(projects) if step else 1)
+    if whole is not None:
+        tally.add_other(for_all(whole, projects, run))
+        watcher().done(stage.name, "")
+    elif step is extract and pays_to_spread(projects):
+        parts = extract_everywhere(projects, run, lambda key: watcher().done(stage.name, key))
+        for project, part in zip(projects, parts, strict=True):
+            tally.add({project.key: part})
+    elif step is not None:
+        for project in projects:
+            tally.add({project.key: contained(step, project, run)})
+            watcher().done(stage.name, project.key)
 
 
 def began_of(run: Run) -> Began:

@@ -17,7 +17,7 @@ from stat import S_ISDIR
 
 from slowwave.errors import LockHeldError, UnreadableError
 from slowwave.files import private_folder
-from slowwave.formats.append import locked_file
+from slowwave.locks import locked_file
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.foreign import FILE as FOREIGN
 from slowwave.memory.guard import OWN_FOLDER

@@ -6,7 +6,6 @@ one account, under a lock of the kernel that dies with its holder. A process tha
 charge standing, which errs on the side of the person who pays.
 """
 
-import fcntl
 import os
 import threading
 from collections.abc import Generator
@@ -15,7 +14,8 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import file_bytes, private_folder, require_file
+from slowwave.files import file_bytes, private_folder
+from slowwave.locks import locked_file
 from slowwave.models.base import BudgetSpentError, Usage
 from slowwave.settings import ModelSettings
 
@@ -103,7 +103,7 @@ class Meter:
 
         Raises:
             BudgetSpentError: it does not fit what is left, or the account is damaged; nothing was charged.
-            OSError: the journal cannot be written.
+            UnreadableError, OSError: the journal cannot be opened or written.
         """
         most = Usage(prompt_tokens, completion_tokens, self.price(prompt_tokens, completion_tokens) * share)
         with self._opened() as account:
@@ -117,7 +117,7 @@ class Meter:
 
         Raises:
             BudgetSpentError: the journal is damaged.
-            OSError: the journal cannot be written.
+            UnreadableError, OSError: the journal cannot be opened or written.
         """
         with self._opened() as account:
             account.held_tokens -= held.prompt_tokens + held.completion_tokens
@@ -134,7 +134,7 @@ class Meter:
 
         Raises:
             BudgetSpentError: the journal is damaged.
-            OSError: the journal cannot be written.
+            UnreadableError, OSError: the journal cannot be opened or written.
         """
         with self._opened() as account:
             account.program = program[:_MOST_PROGRAM]
@@ -144,7 +144,7 @@ class Meter:
 
         Raises:
             BudgetSpentError: the journal is damaged.
-            OSError: the journal cannot be read.
+            UnreadableError, OSError: the journal cannot be opened or read.
         """
         with self._opened() as account:
             return msgspec.structs.replace(account)
@@ -171,17 +171,11 @@ class Meter:
                 yield self._account
                 return
             private_folder(self._journal.parent)
-            fd = os.open(self._journal, os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, 0o600)
-            try:
-                require_file(self._journal, os.fstat(fd))
-                fcntl.flock(fd, fcntl.LOCK_EX)
-                data = os.read(fd, 1 << 16)
-                account = _account(data, self._journal)
+            with locked_file(self._journal, create=True) as fd:
+                account = _account(os.read(fd, 1 << 16), self._journal)
                 yield account
                 # one length for ever: a shorter form never leaves the end of a longer one behind
                 os.pwrite(fd, msgspec.json.encode(account).ljust(512), 0)
-            finally:
-                os.close(fd)
 
 
 # How many tokens a text will be, without the model's own tokenizer.

@@ -6,26 +6,24 @@ far the parcel has come in ``sent/<parcel>.json``; at last a file in ``answers/`
 state on the way is a state to go on from. The folder can be deleted: its questions are then asked, and paid, again.
 """
 
-import fcntl
 import hashlib
-import os
 import secrets
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
-from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.errors import LockHeldError
+from slowwave.files import atomic_write, private_folder
+from slowwave.journal import Form, Journal
+from slowwave.locks import locked_file
 
 # Limits of the Batch API for one input file; a parcel stays below both.
 MOST_REQUESTS = 50_000
 MOST_BYTES = 190_000_000
-
-T = TypeVar("T")
 
 
 class Question(msgspec.Struct, frozen=True):
@@ -87,9 +85,8 @@ class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
     at: str = ""
 
 
-_answered = msgspec.json.Decoder(Answered)
-_parcel = msgspec.json.Decoder(Parcel)
-_question = msgspec.json.Decoder(Question)
+_WRONG = "not what a spool holds", "delete it: it is asked again"
+_ANSWER, _PARCEL, _QUESTION = Form(Answered, *_WRONG), Form(Parcel, *_WRONG), Form(Question, *_WRONG)
 
 
 def question_of(server: str, request: dict[str, Any], identity: str = "") -> Question:
@@ -114,9 +111,9 @@ class Spool:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._outbox = folder / "outbox"
-        self._sent = folder / "sent"
-        self._answers = folder / "answers"
+        self._outbox = Journal(folder / "outbox", _QUESTION)
+        self._sent = Journal(folder / "sent", _PARCEL)
+        self._answers = Journal(folder / "answers", _ANSWER)
 
     def answer(self, question: str) -> Answered | None:
         """Return what came back for a question, or None.
@@ -124,11 +121,11 @@ class Spool:
         Raises:
             CorruptStateError: its file is damaged.
         """
-        return _read(self._answers / f"{question}.json", _answered)
+        return self._answers.find(question)
 
     def waits(self, question: str) -> bool:
         """Say whether a question is in the outbox, or was on its way when this object was made."""
-        return question in self._on_their_way or self._place(question).exists()
+        return question in self._on_their_way or self._outbox.place(question).exists()
 
     def ask(self, question: Question) -> None:
         """Put a question into the outbox; one that waits already stays single.
@@ -137,8 +134,7 @@ class Spool:
             OSError: the folder cannot be written.
         """
         if not self.waits(question.id):
-            private_folder(self._outbox)
-            atomic_write(self._place(question.id), msgspec.json.encode(question), mode=0o600)
+            self._outbox.intend(question.id, question)
 
     def pack(self, server: str) -> None:
         """Turn what waits for ``server`` into parcels; they stand on disk before the outbox forgets them.
@@ -152,9 +148,8 @@ class Spool:
         self._drop_inputs_but(parcels)
         share: dict[str, bytes] = {}
         size = 0
-        for path in sorted(self._outbox.glob("*.json")):
-            question = _read(path, _question)
-            if question is None or question.server != server:
+        for path, question in self._outbox.left():
+            if question.server != server:
                 continue
             if question.id in packed:
                 # a kill came between the parcel and this file
@@ -174,16 +169,15 @@ class Spool:
         Raises:
             CorruptStateError: one is damaged.
         """
-        found = (_read(path, _parcel) for path in sorted(self._sent.glob("*.json")))
-        return [parcel for parcel in found if parcel is not None]
+        return [parcel for _, parcel in self._sent.left()]
 
     def input_of(self, parcel: Parcel) -> Path:
         """Return the file to upload for a parcel."""
-        return self._sent / f"{parcel.id}.jsonl"
+        return self._sent.folder / f"{parcel.id}.jsonl"
 
     def note(self, parcel: Parcel) -> None:
         """Write down how far a parcel has come."""
-        atomic_write(self._sent / f"{parcel.id}.json", msgspec.json.encode(parcel), mode=0o600)
+        self._sent.intend(parcel.id, parcel)
 
     def collect(self, parcel: Parcel, answers: Iterable[Answered], files: tuple[str, ...]) -> Parcel:
         """Keep the answers to a parcel; return what is left of it, its files at the server.
@@ -193,9 +187,8 @@ class Spool:
         Raises:
             OSError: the folder cannot be written.
         """
-        private_folder(self._answers)
         for answer in answers:
-            atomic_write(self._answers / f"{answer.id}.json", msgspec.json.encode(answer), mode=0o600)
+            self._answers.intend(answer.id, answer)
         left = msgspec.structs.replace(parcel, questions=(), files=files)
         self.note(left)
         self.input_of(parcel).unlink(missing_ok=True)
@@ -203,11 +196,11 @@ class Spool:
 
     def forget(self, parcel: Parcel) -> None:
         """Forget a parcel of which nothing is left."""
-        (self._sent / f"{parcel.id}.json").unlink(missing_ok=True)
+        self._sent.place(parcel.id).unlink(missing_ok=True)
 
     def sweep(self, before: float) -> int:
         """Remove answers collected before a time in seconds since 1970; return how many nobody will ask for."""
-        old = [path for path in self._answers.glob("*.json") if path.stat().st_mtime < before]
+        old = [path for path in self._answers.folder.glob("*.json") if path.stat().st_mtime < before]
         for path in old:
             path.unlink(missing_ok=True)
         return len(old)
@@ -216,29 +209,23 @@ class Spool:
     def alone(self) -> Generator[bool]:
         """Keep other processes from handing over and collecting; False when one is at it already."""
         private_folder(self._folder)
-        fd = os.open(self._folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
+        with ExitStack() as held:
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                held.enter_context(locked_file(self._folder / "lock", create=True, timeout_s=0))
+            except LockHeldError:
                 yield False
             else:
                 yield True
-        finally:
-            os.close(fd)
 
     # Parcels are only packed and collected between the portions of a run, which each have a spool of their own.
     @cached_property
     def _on_their_way(self) -> frozenset[str]:
         return frozenset(question for parcel in self.parcels() for question in parcel.questions)
 
-    def _place(self, question: str) -> Path:
-        return self._outbox / f"{question}.json"
-
     def _drop_inputs_but(self, parcels: Iterable[Parcel]) -> None:
         """Remove inputs that a kill left without their parcel; their questions are still in the outbox."""
         kept = {self.input_of(parcel) for parcel in parcels}
-        for path in self._sent.glob("*.jsonl"):
+        for path in self._sent.folder.glob("*.jsonl"):
             if path not in kept:
                 path.unlink(missing_ok=True)
 
@@ -246,11 +233,11 @@ class Spool:
         if not share:
             return
         parcel = Parcel(secrets.token_hex(12), server, tuple(share))
-        private_folder(self._sent)
+        private_folder(self._sent.folder)
         atomic_write(self.input_of(parcel), share.values(), mode=0o600)
         self.note(parcel)
         for question in share:
-            self._place(question).unlink(missing_ok=True)
+            self._outbox.place(question).unlink(missing_ok=True)
 
 
 def _line(question: Question) -> bytes:
@@ -261,14 +248,3 @@ def _line(question: Question) -> bytes:
         "body": question.request,
     }
     return msgspec.json.encode(line) + b"\n"
-
-
-def _read(path: Path, decoder: "msgspec.json.Decoder[T]") -> T | None:
-    try:
-        data = file_bytes(path)
-    except FileNotFoundError:
-        return None
-    try:
-        return decoder.decode(data)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptStateError(path, f"not what a spool holds ({error})", "delete it: it is asked again") from error

@@ -31,7 +31,7 @@ _WORDS = {
     REACH: "reaching the Prefect server",
     START: "starting a Prefect server for this run (about ten seconds)",
     **dict.fromkeys(("extract", "extract_batch"), "reading sessions"),
-    "hand_over_questions": "handing questions to the model",
+    **dict.fromkeys(("hand_over", "hand_over_questions"), "handing questions to the model"),
     **dict.fromkeys(("consolidate", "consolidate_group"), "dreaming"),
     **dict.fromkeys(("end_dreaming", "propose_shared"), "sharing and delivering memories"),
     **dict.fromkeys(("compact", "compact_at_night", "compact_group"), "compacting long sessions"),

@@ -15,6 +15,8 @@ from slowwave.errors import LockHeldError
 from slowwave.files import at_fault_point
 from slowwave.formats.codex.home import home_of
 from slowwave.formats.registry import NAMES
+from slowwave.journal import remove_leftovers
+from slowwave.locks import retaining
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.places import archive_folder, data_folder, state_folder
@@ -22,7 +24,6 @@ from slowwave.report import UNCONFIRMED, Gate, Report
 from slowwave.retention.audit import AuditLog, Told
 from slowwave.retention.context import Archive, Context, Guards
 from slowwave.retention.holds import read_holds
-from slowwave.retention.locks import alone
 from slowwave.retention.plan import (
     LATER,
     Loose,
@@ -38,7 +39,7 @@ from slowwave.retention.purge import Purger
 from slowwave.retention.purge_plan import FOLDER as PURGE
 from slowwave.retention.removal import Freer, Remover, settle
 from slowwave.retention.rescue import due_soon, note_due, note_gone, rescue
-from slowwave.retention.sessions import Fleet, paths_of, remove_leftovers
+from slowwave.retention.sessions import Fleet, paths_of
 from slowwave.settings import Settings
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import known_projects
@@ -175,7 +176,7 @@ def _alone(environ: Mapping[str, str], report: Report, *, dry_run: bool) -> Gene
     """Hold off other runs; say whether this one may go on."""
     with ExitStack() as held:
         try:
-            held.enter_context(nullcontext() if dry_run else alone(environ))
+            held.enter_context(nullcontext() if dry_run else retaining(environ))
         except LockHeldError as error:
             report.gates.append(Gate("lock", "", passed=False, reason=str(error)))
             yield False

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from slowwave.clock import Clock
 from slowwave.errors import NotFoundError, RefusedError, UsageError
+from slowwave.locks import WAIT_S, retaining
 from slowwave.places import archive_folder, home_folder
 from slowwave.retention.audit import AuditLog, Entry, of_item
 from slowwave.retention.holds import Facts, facts_of, held_by, read_holds, texts_in
-from slowwave.retention.locks import WAIT_S, alone
 from slowwave.settings import Settings
 from slowwave.stores.removal import Removal, remove, stored_session
 from slowwave.stores.trash import MANIFEST, TrashItem, restore, trash_folder
@@ -76,7 +76,7 @@ def bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Cl
         CorruptStateError: the pack or the audit log is damaged.
         OSError: something cannot be written; call it again.
     """
-    with alone(environ, wait_s=WAIT_S):
+    with retaining(environ, wait_s=WAIT_S):
         return _bring_back(one, environ, clock)
 
 
@@ -95,7 +95,7 @@ def bring_back_as(
     """
     from slowwave.stores.archive.sessions import laid_out_copy  # noqa: PLC0415 - few sessions come back so
 
-    with alone(environ, wait_s=WAIT_S), laid_out_copy(one, environ) as (found, base):
+    with retaining(environ, wait_s=WAIT_S), laid_out_copy(one, environ) as (found, base):
         writer, target = writers.known(found)
         if writer.dialect in _REFER_TO_ORIGIN:
             raise UsageError(

@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from slowwave.errors import CorruptStateError, MovedError, RefusedError
-from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder
 from slowwave.formats.rewrite import rewrite_without
+from slowwave.journal import Form, Journal, done, name_for
 from slowwave.memory.model import name_to_json
 from slowwave.places import state_folder
 from slowwave.report import Item
@@ -97,7 +97,7 @@ class Purger:
             LockHeldError: another process kept a memory folder locked for too long.
         """
         if not self._run.dry_run:
-            self._begun = read_begun(self._folder)
+            self._begun = dict(begun_in(self._folder).left())
             self._finish_moves()
         subjects = {subject.id: subject for subject in self._run.fleet.subjects()}
         for key, member in self._run.fleet.members.items():
@@ -159,7 +159,7 @@ class Purger:
                 self._archive_first(member)
             times = times_of(session.files.paths)
             begun = Begun(self._run.report.run_id, session.id, session.dialect, plan.records, plan.size, times)
-            write_begun(self._folder, session, begun)
+            begun_in(self._folder).intend(_name(session), begun)
         left: PurgePlan | None = plan
         while left is not None and left.steps:
             compare(session.files, left.steps, self._folder / _CHECK)
@@ -175,7 +175,7 @@ class Purger:
     def _told(self, path: Path, begun: Begun, files: int) -> None:
         """Write down a purge that came to its end."""
         self._run.log.append(tell(self._run.log, begun, files), self._run.now)
-        forget(path)
+        done(path)
         self._begun.pop(path, None)
 
     def _archive_first(self, member: Member) -> None:
@@ -196,7 +196,7 @@ class Purger:
             raise CorruptStateError(step.path, "is not what the purge should have left", "restore it from the archive")
         if [path for memory in self._memories for path in renew(memory, moves)]:
             raise MovedError("a memory that rests on it changed meanwhile; the next run goes on")
-        forget(noted)
+        done(noted)
 
     def _finish_moves(self) -> None:
         """Put into the memories what a killed run noted and did carry out."""
@@ -214,7 +214,7 @@ class Purger:
                 warning = f"purge: {moves.session}: a memory changed meanwhile; run it again"
                 self._run.report.warnings.append(warning)
             else:
-                forget(noted)
+                done(noted)
 
     def _project_of(self, session: StoredSession) -> str:
         members = self._run.fleet.members.values()
@@ -264,25 +264,18 @@ def times_of(paths: Iterable[Path]) -> dict[str, int]:
     return {name_to_json(str(path)): path.stat().st_mtime_ns for path in paths}
 
 
-def write_begun(folder: Path, session: StoredSession, begun: Begun) -> None:
-    """Note a purge before its first file changes.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    private_folder(folder)
-    atomic_write(_place(folder, name_to_json(str(session.files.paths[0]))), msgspec.json.encode(begun))
-
-
-def read_begun(folder: Path) -> dict[Path, Begun]:
-    """Return the purges that did not come to their end, by where they are noted."""
-    paths = sorted(folder.glob(f"*{_SUFFIX}")) if folder.is_dir() else []
-    return {path: msgspec.json.decode(file_bytes(path), type=Begun) for path in paths}
+def begun_in(folder: Path) -> Journal[Begun]:
+    """Return the purges that did not come to their end."""
+    return Journal(folder, Form(Begun, "is no note of a purge", "remove it: the purge is planned anew"), _SUFFIX)
 
 
 def place_of(folder: Path, session: StoredSession) -> Path:
     """Return where the purge of a session is noted."""
-    return _place(folder, name_to_json(str(session.files.paths[0])))
+    return begun_in(folder).place(_name(session))
+
+
+def _name(session: StoredSession) -> str:
+    return name_for(name_to_json(str(session.files.paths[0])), 32)
 
 
 def tell(log: AuditLog, begun: Begun, files: int) -> list[Entry]:
@@ -299,13 +292,3 @@ def tell(log: AuditLog, begun: Begun, files: int) -> list[Entry]:
     own = entry.action, entry.run, entry.session
     is_known = any((line.action, line.run, line.session) == own for line in log.lines())
     return [] if is_known or not begun.size else [entry]
-
-
-def forget(path: Path) -> None:
-    """Remove a note; the purge has come to its end and is in the log."""
-    at_fault_point("unlink", path)
-    path.unlink(missing_ok=True)
-
-
-def _place(folder: Path, name: str) -> Path:
-    return folder / f"{sha256(name.encode()).hexdigest()[:32]}{_SUFFIX}"

@@ -20,9 +20,10 @@ from slowwave.formats.lines import read_records
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import Problem, SessionFiles, Span
 from slowwave.formats.rewrite import FileState, file_state
-from slowwave.memory.model import name_from_json, name_to_json
+from slowwave.journal import Form, Journal, name_for
+from slowwave.memory.model import name_to_json
 from slowwave.retention.erase.memory import OwnFile, apply_own
-from slowwave.retention.erase.transcripts import plain_bytes
+from slowwave.retention.erase.transcripts import stands
 from slowwave.stores.writing.fork import with_value
 
 # what a tombstone can hide (``session_storage.rs``, second pass of the loader)
@@ -281,6 +282,9 @@ class Moves(msgspec.Struct, frozen=True):
     moved: tuple[Moved, ...]
 
 
+_MOVES = Form(Moves, "is no note of a purge", "remove it: memories may name places that hold something else now")
+
+
 def moves_of(plan: PartPlan, old: bytes, session: str, recorded: Iterable[tuple[int, int, str]]) -> Moves:
     """Return the moves of one file.
 
@@ -322,18 +326,14 @@ def write_moves(folder: Path, moves: Moves) -> Path:
     Raises:
         OSError: the state folder cannot be written.
     """
-    private_folder(folder)
-    path = folder / f"{sha256(moves.path.encode()).hexdigest()[:24]}-{moves.sha256[:8]}.json"
-    atomic_write(path, msgspec.json.encode(moves))
-    return path
+    return Journal(folder, _MOVES).intend(f"{name_for(moves.path)}-{moves.sha256[:8]}", moves)
 
 
 def noted_moves(folder: Path) -> list[tuple[Path, Moves]]:
     """Return the moves that a killed run left, those that were not carried out removed."""
     found: list[tuple[Path, Moves]] = []
-    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-        moves = msgspec.json.decode(file_bytes(path), type=Moves)
-        if _stands(moves):
+    for path, moves in Journal(folder, _MOVES).left():
+        if stands(moves.path, moves.size, moves.sha256):
             found.append((path, moves))
         else:
             path.unlink()
@@ -386,11 +386,3 @@ def renewed(data: bytes, moves: Moves) -> bytes:
     pieces = rb'("path":%b,"record":%b,)"offset":(\d+),"length":(\d+),%b' % (path, _TEXT, digest)
     ranges = rb'("path":%b\},)"from":(\d+),"to":(\d+),%b' % (path, digest)
     return re.sub(ranges, read, re.sub(pieces, evidence, data))
-
-
-def _stands(moves: Moves) -> bool:
-    try:
-        data = plain_bytes(Path(name_from_json(moves.path)))
-    except UnreadableError:
-        return False
-    return sha256(data[: moves.size]).hexdigest() == moves.sha256

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import LockHeldError, MovedError, SlowwaveError, told
+from slowwave.journal import remove_leftovers
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, Told, of_item, of_shelved
 from slowwave.retention.context import Archive, Context, is_of_machine, note_failure, reason_of
 from slowwave.retention.holds import facts_of_item, held_by, read_holds
 from slowwave.retention.plan import REMOVED, note, refuse
 from slowwave.retention.policy import Verdict
-from slowwave.retention.sessions import Member, remove_leftovers
+from slowwave.retention.sessions import Member
 from slowwave.stores.archive.pack import PackedSession
 from slowwave.stores.archive.shelf import Shelved, with_rows
 from slowwave.stores.archive.writer import Wanted

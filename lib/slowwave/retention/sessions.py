@@ -12,12 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import TEMP_PREFIX
 from slowwave.formats.codex.home import INDEX, home_of, sibling
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.opencode.storage import Tree
 from slowwave.formats.ulid.metadata import METADATA
-from slowwave.processes import is_running
 from slowwave.settings.rules import Source, Subject
 from slowwave.stores.model import Project, StoredSession
 from slowwave.stores.openclaw.store import NAME as ENTRIES
@@ -223,19 +221,3 @@ def home_files(sessions: Iterable[StoredSession]) -> list[Path]:
             case _:
                 pass
     return sorted(path for path in found if path.is_file() and not path.is_symlink())
-
-
-def remove_leftovers(folder: Path, *, below: bool = False) -> None:
-    """Remove temporary files of slowwave whose process was killed: they hold copies of transcripts.
-
-    Args:
-        folder: where they lie.
-        below: look into its folders, too.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
-    for path in sorted((folder.rglob if below else folder.glob)(f"{TEMP_PREFIX}*")):
-        pid = path.name.removeprefix(TEMP_PREFIX).partition("-")[0]
-        if path.is_file() and pid.isdigit() and not is_running(int(pid)):
-            path.unlink(missing_ok=True)

@@ -21,8 +21,8 @@ import msgspec
 
 from slowwave.errors import LockHeldError, LockLostError, RefusedError
 from slowwave.files import TEMP_PREFIX, at_fault_point
-from slowwave.formats.append import locked_file
 from slowwave.formats.times import parse_time
+from slowwave.locks import locked_file
 from slowwave.processes import created_at, is_running, start_ticks
 
 _START_TOLERANCE_S = 2.0

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 from slowwave.clock import Clock
 from slowwave.errors import MovedError, RefusedError, UsageError
-from slowwave.formats.append import locked_file, part_name, session_id, session_stem
+from slowwave.formats.append import part_name, session_id, session_stem
 from slowwave.formats.codex.home import ARCHIVED, SESSIONS, home_of, rollouts_of, sibling, thread_in_name
 from slowwave.formats.codex.records import is_of_sub_agent
 from slowwave.formats.codex.records import parent_of as codex_parent
@@ -23,6 +23,7 @@ from slowwave.formats.model import SessionFiles
 from slowwave.formats.openclaw.keys import parse_key
 from slowwave.formats.pi.dialect import parent_of as pi_parent
 from slowwave.formats.salvage import whole
+from slowwave.locks import locked_file
 from slowwave.places import home_folder
 from slowwave.stores.activity import claimed_by
 from slowwave.stores.client_notes import Note, entry_note, thread_notes

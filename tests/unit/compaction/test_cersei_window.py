@@ -53,5 +53,3 @@ def test_usage_exceeds_nine_tenths_of_the_window_of_its_model(
 ):
     files = session(tmp_path / "s.jsonl", model, tokens)
     assert due(read_session("cersei", files), CompactionSettings(), soft=0).is_due is is_due
-    # also where only its end is read, whose estimate goes by lengths
-    assert due(read_session("cersei", files, window_bytes=64 << 10), CompactionSettings(), soft=0).is_due is is_due

@@ -12,10 +12,10 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.jobs.conclusion import outcome_of
-from slowwave.jobs.portions import extract_portion, hand_over
+from slowwave.jobs.portions import extract_portion, whole_portion
 from slowwave.jobs.run import Run
-from slowwave.jobs.story import run_job
-from slowwave.jobs.totals import Tally, plan_job
+from slowwave.jobs.steps import hand_over
+from slowwave.jobs.story import Tally, plan_job, run_job
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
@@ -144,9 +144,9 @@ def test_in_portions_the_same_questions_go_out(machine: Machine):
         tally = Tally(plan_job("extract", again.run(0)))
         for index in range(tally.plan.batches):
             tally.add(extract_portion(tally.plan.manifest, index, again.environ))
-        tally.others.append(hand_over(tally.plan.manifest, again.environ))
+        tally.others.append(whole_portion(tally.plan.manifest, hand_over, again.environ))
 
-        assert tally.total().counts["model_batch_questions"] == asked
+        assert tally.total(again.environ).counts["model_batch_questions"] == asked
         assert _asked(again.server) == _asked(machine.server)
 
 

@@ -10,11 +10,11 @@ import pytest
 from slowwave.clock import FixedClock
 from slowwave.errors import UnreadableError
 from slowwave.jobs import story
-from slowwave.jobs.portions import consolidate_portion, extract_portion
+from slowwave.jobs.portions import extract_portion, group_portion
 from slowwave.jobs.run import Run
 from slowwave.jobs.status import lately, standings
-from slowwave.jobs.story import run_job
-from slowwave.jobs.totals import Tally, plan_job
+from slowwave.jobs.steps import consolidate
+from slowwave.jobs.story import Tally, plan_job, run_job
 from slowwave.memory.delivery.files import install
 from slowwave.memory.delivery.register import Rule
 from slowwave.observability.lessons import Ask
@@ -112,7 +112,7 @@ def test_portions_of_a_flow_record_the_same_night(tmp_path: Path):
     for index in range(tally.plan.batches):
         tally.add(extract_portion(tally.plan.manifest, index, run.environ))
     for index in range(tally.plan.groups):
-        tally.add(consolidate_portion(tally.plan.manifest, index, run.environ))
+        tally.add(group_portion(tally.plan.manifest, consolidate, index, run.environ))
     _, concluded = tally.concluded(run.environ)
     assert concluded is not None
     (expected,), (night,) = nights_of(direct), nights_of(run)

@@ -12,7 +12,7 @@ from slowwave.clock import SystemClock
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.jobs import steps
 from slowwave.jobs.run import discreet, discreet_error
-from slowwave.jobs.totals import Plan, Tally
+from slowwave.jobs.story import Plan, Tally
 from slowwave.report import Gate, Item, Report
 from slowwave.samples import build
 
@@ -43,13 +43,11 @@ def test_every_text_of_a_report_is_looked_through() -> None:
 
 
 def test_the_sum_of_a_run_and_a_portion_that_broke_are_looked_through(tmp_path: Path) -> None:
-    tally = Tally(
-        Plan("extract", tmp_path / "m.json", 1, 1, dry_run=False, sessions={"p": 1}, report=Report("extract"))
-    )
+    tally = Tally(Plan("extract", dry_run=False, sessions={"p": 1}, report=Report("extract")))
     tally.add({"p": talkative()})
     tally.others.append(talkative())
     tally.lose("extract 0", ValueError(f"cannot read {TOKEN}"))
-    total = tally.total()
+    total = tally.total({"HOME": str(tmp_path)})
     assert TOKEN not in msgspec.json.encode(total).decode()
     assert "extract 0: ValueError: cannot read [secret:github]" in total.failures
 

@@ -1,18 +1,18 @@
 """What people read in the scheduler's pages."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from slowwave.jobs.totals import MOST_ROWS, Plan, Tally, funnel, memory_diff, plan_rows
+from slowwave.jobs.story import Plan, Tally
+from slowwave.jobs.tables import MOST_ROWS, funnel, memory_diff, plan_rows
 from slowwave.observability.lessons import Change, Learned
 from slowwave.report import Gate, Item, Phases, Report
 
 
 def tally(sessions: dict[str, int]) -> Tally:
-    return Tally(Plan("nightly", Path("/m"), 1, 1, False, sessions, Report("nightly", "r1")))  # noqa: FBT003 - not dry
+    return Tally(Plan("nightly", dry_run=False, sessions=sessions, report=Report("nightly", "r1")))
 
 
 def done(project: str, action: str, text: str = "Use uv", reason: str = "said so") -> Item:
@@ -104,7 +104,7 @@ def test_the_total_keeps_the_order_of_the_plan_and_names_lost_portions() -> None
     counted.add({"b": Report("extract", items=[done("b", "candidate")])})
     counted.add({"a": Report("extract", items=[done("a", "candidate")])})
     counted.lose("extract_batch 3", MemoryError("no room"))
-    total = counted.total()
+    total = counted.total({"HOME": "/nonexistent"})
     assert [item.project for item in total.items] == ["a", "b"]
     assert total.failures == ["extract_batch 3: MemoryError: no room"]
     assert (total.job, total.run_id) == ("nightly", "r1")

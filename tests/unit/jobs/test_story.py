@@ -13,7 +13,7 @@ from msgspec.structs import replace as replace_in
 
 from slowwave.clock import FixedClock
 from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.jobs import steps, story
+from slowwave.jobs import steps
 from slowwave.jobs.run import Run
 from slowwave.jobs.status import standings
 from slowwave.jobs.story import run_job
@@ -243,7 +243,7 @@ def test_a_step_about_all_projects_that_breaks_costs_no_other_its_report(
         raise error
 
     broken.__name__ = "end_dreaming"
-    monkeypatch.setattr(story, "end_dreaming", broken)
+    monkeypatch.setattr(steps, "end_dreaming", broken)
     report = run_job("nightly", sample_run(tmp_path))
     assert [failure.partition(":")[0] for failure in report.failures] == ["end_dreaming"]
     assert len(report.dream_ids) == 2

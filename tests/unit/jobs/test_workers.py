@@ -14,13 +14,14 @@ from slowwave.clock import FixedClock
 from slowwave.jobs import portions
 from slowwave.jobs.portions import (
     Reports,
-    consolidate_portion,
     extract_portion,
+    group_portion,
     manifest_of,
     read_manifest,
     write_manifest,
 )
 from slowwave.jobs.run import Run
+from slowwave.jobs.steps import consolidate
 from slowwave.jobs.story import chosen_projects, run_job
 from slowwave.observability.progress import watched_by
 from slowwave.report import Report
@@ -117,7 +118,7 @@ def test_portions_of_a_project_add_up_to_the_whole(tmp_path: Path) -> None:
 def test_a_group_dreams_over_each_of_its_projects(tmp_path: Path) -> None:
     manifest = planned(tmp_path, consolidation__min_sessions="1")
     extract_portion(manifest, 0, {"HOME": str(tmp_path)})
-    done = consolidate_portion(manifest, 0, {"HOME": str(tmp_path)})
+    done = group_portion(manifest, consolidate, 0, {"HOME": str(tmp_path)})
     assert {key: len(report.dream_ids) for key, report in done.items()} == {"-home-ana-quill": 1, "-home-ana-tern": 1}
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import DONE, REFUSED, CorruptStateError, LockHeldError, SettingsError
+from slowwave.locks import retaining
 from slowwave.report import RetainItem
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.holds import place_hold
-from slowwave.retention.locks import alone
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.trash import restore, trash_folder, trash_items
 from tests.unit.retention.homes import DIALECTS, NOW, Home
@@ -260,9 +260,9 @@ def test_a_client_that_writes_between_archive_and_trash_loses_nothing(
 
 
 def test_two_runs_at_once_are_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from slowwave.formats.append import locked_file  # noqa: PLC0415 - only here
+    from slowwave.locks import locked_file  # noqa: PLC0415 - only here
 
-    monkeypatch.setattr("slowwave.retention.locks.COMES_BACK_S", 0.0)
+    monkeypatch.setattr("slowwave.locks.COMES_BACK_S", 0.0)
     home = Home(tmp_path)
     home.add("claude", 1, 40)
     lock = tmp_path / "state" / "slowwave" / "retain.lock"
@@ -278,10 +278,10 @@ def test_an_erasure_waits_for_the_end_of_a_run(
 ) -> None:
     home = Home(tmp_path)
     path = home.add("claude", 1, 40)
-    monkeypatch.setattr("slowwave.retention.locks.COMES_BACK_S", 0.0)
+    monkeypatch.setattr("slowwave.locks.COMES_BACK_S", 0.0)
     for name, value in home.environ.items():
         monkeypatch.setenv(name, value)
-    with alone(home.environ):
+    with retaining(home.environ):
         assert main(["run", "erase", "--session", str(UUID(int=1)), "--apply"]) == REFUSED
         assert "at work" in capsys.readouterr().err
         assert main(["run", "erase", "--session", str(UUID(int=1)), "--dry-run"]) == DONE

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from slowwave.clock import FixedClock
 from slowwave.compaction.items import Item
@@ -18,9 +18,11 @@ from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.plan import Plan
 from slowwave.errors import MovedError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
-from slowwave.formats.append import SUFFIX, locked_file, numbered_parts, session_stem
+from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import Block, SessionFiles, ToolResult
+from slowwave.journal import Outcome, outcome
+from slowwave.locks import locked_file
 from slowwave.settings import Settings
 from slowwave.stores.model import StoredSession
 from slowwave.stores.walk import FoundFile, FoundSession
@@ -149,9 +151,6 @@ def _check(order: Order, files: SessionFiles) -> None:
 
 # What an append left in the files of a session, and how exactly that is taken away again.
 
-# Of an append: nothing of it is there; it is the end of the file; something follows it; what is there is not it.
-State = Literal["absent", "written", "followed", "other"]
-
 
 def files_of(path: Path) -> list[Path]:
     """Return the files of a session as they lie there now, parts in order: an append may begin a new part."""
@@ -207,7 +206,7 @@ def own_part(grown: Growth, meant: Growth) -> Growth:
     return Growth(grown.path, max(start, 0), grown.after, meant.sha256, grown.path.stat().st_mtime_ns)
 
 
-def state_of(grown: Growth) -> State:
+def state_of(grown: Growth) -> Outcome:
     """Say, under the lock of the file, what became of an append that was begun.
 
     Raises:
@@ -216,13 +215,8 @@ def state_of(grown: Growth) -> State:
     """
     if not os.path.lexists(grown.path):
         return "absent"
-    with locked_file(grown.path) as fd:
-        size = os.fstat(fd).st_size
-        if size <= (grown.before or 0):
-            return "absent"
-        if size < grown.after or _digest(grown.path, grown.before or 0, grown.after) != grown.sha256:
-            return "other"
-        return "written" if size == grown.after else "followed"
+    with locked_file(grown.path) as fd, os.fdopen(fd, "rb", closefd=False) as file:
+        return outcome(file, grown.before or 0, grown.after, grown.sha256)
 
 
 def keep_time(grown: Growth) -> None:

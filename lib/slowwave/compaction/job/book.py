@@ -15,12 +15,10 @@ from uuid import UUID
 
 import msgspec
 
-from slowwave.errors import CorruptStateError, UnreadableError
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.errors import UnreadableError
 from slowwave.formats.lines import open_plain, open_regular
+from slowwave.journal import Form, Journal, name_for
 from slowwave.places import state_folder
-
-_NAME_DIGITS = 24
 
 
 class Dropped(NamedTuple):
@@ -182,7 +180,7 @@ class Book(msgspec.Struct):
         self.pending = None
 
 
-_decoder = msgspec.json.Decoder(Book)
+_FORM = Form(Book, "is not a record of compactions", "move it away to start afresh")
 
 
 def folder_of(environ: Mapping[str, str]) -> Path:
@@ -196,23 +194,7 @@ def read_book(folder: Path, session: str, dialect: str, path: Path) -> Book:
     Raises:
         CorruptStateError: its file is damaged: that never counts as nothing done.
     """
-    return read_file(file_of(folder, path)) or Book(session, dialect, os.path.realpath(path))
-
-
-def read_file(file: Path) -> Book | None:
-    """Return a book, None when there is none.
-
-    Raises:
-        CorruptStateError: it is damaged or cannot be read.
-    """
-    try:
-        return _decoder.decode(file_bytes(file))
-    except FileNotFoundError:
-        return None
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptStateError(
-            file, f"is not a record of compactions: {error}", "move it away to start afresh"
-        ) from error
+    return _journal(folder).find(_name(path)) or Book(session, dialect, os.path.realpath(path))
 
 
 def write_book(folder: Path, book: Book) -> None:
@@ -221,8 +203,7 @@ def write_book(folder: Path, book: Book) -> None:
     Raises:
         OSError: the folder cannot be written.
     """
-    private_folder(folder)
-    atomic_write(file_of(folder, Path(book.path)), msgspec.json.encode(book))
+    _journal(folder).intend(_name(Path(book.path)), book)
 
 
 def all_books(folder: Path) -> list[Book]:
@@ -231,14 +212,20 @@ def all_books(folder: Path) -> list[Book]:
     Raises:
         CorruptStateError: one is damaged.
     """
-    files = sorted(folder.glob("*.json")) if folder.is_dir() else []
-    return [book for file in files if (book := read_file(file)) is not None]
+    return [book for _, book in _journal(folder).left()]
 
 
 def file_of(folder: Path, path: Path) -> Path:
     """Return where the book of a session lies, whose first file is given."""
-    name = hashlib.sha256(os.fsencode(os.path.realpath(path))).hexdigest()[:_NAME_DIGITS]
-    return folder / f"{name}.json"
+    return _journal(folder).place(_name(path))
+
+
+def _journal(folder: Path) -> Journal[Book]:
+    return Journal(folder, _FORM)
+
+
+def _name(path: Path) -> str:
+    return name_for(os.fsencode(os.path.realpath(path)))
 
 
 # The bytes that a compaction stands for, with what proves later that they still are what was summarised.

@@ -16,8 +16,8 @@ from slowwave.compaction.job.planning import dropped_by, live_bytes, planned, ra
 from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.job.recovery import count_compaction, noted_append
 from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.summary import ROOM, ROOM_BYTES, Gone, Summary, summary_of
-from slowwave.compaction.live.pi import pi_items
+from slowwave.compaction.job.summary import Gone, Summary, summary_of
+from slowwave.compaction.pi import pi_items
 from slowwave.compaction.plan import CLEARED, MINIMUM_TOKENS, PROTECTED_TOKENS, NoPlan, Plan, cleared, prune
 from slowwave.compaction.tokens import PI
 from slowwave.errors import UsageError
@@ -48,11 +48,8 @@ class Draft:
         """What would be done, in one sentence."""
         keeps = f"keeps {self.kept} from {self.plan.first_kept}" if self.kept else "keeps none"
         split = ", in the middle of a turn" if self.plan.is_split and self.kept else ""
-        about, after = "", f"about {self.tokens_after:,} tokens after"
-        if self.plan.earlier is not None:
-            about = "about "
-            after = f"{after}, at most {ROOM_BYTES:,} bytes of them the summary" if self.summary is ROOM else after
-        return f"{self.due.reason}; summarises {about}{self.summarised} messages, {keeps}{split}; {after}"
+        after = f"about {self.tokens_after:,} tokens after"
+        return f"{self.due.reason}; summarises {self.summarised} messages, {keeps}{split}; {after}"
 
 
 class Clearing(NamedTuple):
@@ -104,7 +101,7 @@ def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: boo
         SlowwaveError: it cannot be read, or its client takes no compaction there.
     """
     chosen = run.settings.compaction
-    reading = read_session(session.dialect, session.files, keep=chosen.keep_recent_tokens)
+    reading = read_session(session.dialect, session.files)
     live = live_bytes(reading) if chosen.trigger_bytes else 0
     found = due(reading, chosen, soft=soft_tokens(session), live_bytes=live)
     if found.is_off and not (by_hand or run.force):
@@ -139,10 +136,7 @@ def _summarised(session: StoredSession, stamp: str, reading: Reading, found: Due
     if isinstance(plan, NoPlan):
         run.skip("plan", session, f"{found.reason}; {plan.reason}")
         return None
-    if run.dry_run and plan.earlier is not None:
-        summary = ROOM  # its ledger takes longer than all the rest of the plan; how long it may become is known
-    else:
-        summary = summary_of(reading, plan, budget, run.summarise, run.redact)
+    summary = summary_of(reading, plan, budget, run.summarise, run.redact)
     draft = Draft(session, stamp, reading, found, plan, summary)
     after = tokens_after(reading, plan, draft.summary.text)
     if after >= reading.guess:
@@ -230,10 +224,6 @@ def clearing_of(session: StoredSession, stamp: str, reading: Reading, is_due: Du
     """Return what is cleared of a session, or why nothing is."""
     if reason := why_not(reading.dialect):
         return NoPlan(f"{reason}; a compaction clears old outputs from what the summarising model reads")
-    if reading.earlier is not None:
-        return NoPlan(
-            "a session as long as this is summarised instead: a history that replaces itself would repeat all of it"
-        )
     items = reading.items
     pruning = prune(items)
     chosen = {(output.at, output.number) for output in pruning.outputs}

@@ -103,8 +103,7 @@ def _size(reading: Reading, limit: int) -> tuple[int, str]:
     size = reading.size._replace(guessed=reading.rule.likely(reading.size.guessed))
     if size.counted:
         return size.total, "counted"
-    is_whole = reading.guess == sum(item.tokens for item in reading.items)  # of a long session only the end is held
-    if is_whole and limit <= size.total * 2 and size.total <= limit * 2:
+    if limit <= size.total * 2 and size.total <= limit * 2:
         messages = (item.message for item in reading.items if item.message is not None)
         if (exact := exact_tokens(messages, reading.model)) is not None:
             return exact, "counted by the tokenizer"

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from slowwave.compaction.items import Item
 from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.live.trail import joined_ranges
 from slowwave.compaction.plan import Budget, Cut, NoPlan, Plan, cut_points, divided, prepare, prepare_whole
 from slowwave.formats.model import Other, Span, Thinking
 
@@ -15,8 +14,8 @@ _INTRODUCED = {"claude": 162, "codex": 400, "pi": 107, "openclaw": 107, "ulid": 
 def planned(reading: Reading, budget: Budget) -> Plan | NoPlan:
     """Return the plan for a session, or why there is none."""
     if not reading.keeps:
-        return prepare_whole(reading.items, reading.earlier)
-    plan = prepare(reading.items, budget, earlier=reading.earlier)
+        return prepare_whole(reading.items)
+    plan = prepare(reading.items, budget)
     return plan if isinstance(plan, NoPlan) else _nameable(plan, reading.items)
 
 
@@ -35,7 +34,7 @@ def _nameable(plan: Plan, items: Sequence[Item]) -> Plan:
     at = next((p for p in points if region[p].id is not None and not (p and _only_thinks(region[p - 1]))), None)
     if at == start:
         return plan
-    return divided(items, Cut(len(region) if at is None else at), plan.earlier)
+    return divided(items, Cut(len(region) if at is None else at))
 
 
 def _only_thinks(item: Item) -> bool:
@@ -58,22 +57,19 @@ def tokens_after(reading: Reading, plan: Plan, summary: str) -> int:
         )
 
         # the client keeps what a person asked, up to a number of tokens, also where it is summarised
-        # the newest ones are among the items that are held
-        asked = (item for item in plan.history + plan.prefix if item.message is not None and is_boundary(item.message))
+        asked = (item for item in plan.gone if item.message is not None and is_boundary(item.message))
         stays += min(USER_TOKENS, sum(item.tokens for item in asked))
     return stays
 
 
 def live_bytes(reading: Reading) -> int:
     """Return the bytes of the records that a context is made of."""
-    earlier = reading.earlier.size if reading.earlier is not None else 0
-    return earlier + sum(len(span.raw) for span in spans_of(reading.items))
+    return sum(len(span.raw) for span in spans_of(reading.items))
 
 
 def dropped_by(plan: Plan) -> list[tuple[int, int, int]]:
     """Return part, offset and length of the bytes that a plan's summary stands for, neighbours joined."""
-    held = ranges_of([item for item in plan.history + plan.prefix if item.speaks])
-    return joined_ranges([*plan.earlier.ranges(), *held]) if plan.earlier is not None else held
+    return ranges_of([item for item in plan.gone if item.speaks])
 
 
 def spans_of(items: Sequence[Item]) -> list[Span]:
@@ -84,4 +80,13 @@ def spans_of(items: Sequence[Item]) -> list[Span]:
 
 def ranges_of(items: Sequence[Item]) -> list[tuple[int, int, int]]:
     """Return part, offset and length of the bytes that items come from, neighbours joined: where to read them again."""
-    return joined_ranges((span.part, span.offset, len(span.raw)) for span in spans_of(items))
+    found: list[tuple[int, int, int]] = []
+    for span in spans_of(items):
+        part, offset, length = span.part, span.offset, len(span.raw)
+        # no more than a line end lies between neighbours
+        if found and found[-1][0] == part and offset <= found[-1][1] + found[-1][2] + 2:
+            _, start, known = found[-1]
+            found[-1] = (part, start, max(start + known, offset + length) - start)
+        else:
+            found.append((part, offset, length))
+    return found

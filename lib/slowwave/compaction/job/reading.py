@@ -5,32 +5,21 @@ Only the end of a session that was compacted before is read, where that is surel
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
+
+import msgspec
 
 from slowwave.compaction.items import ContextTokens, Item, Usage, context_tokens, items_of, model_in, read_usage
 from slowwave.compaction.job.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
-from slowwave.compaction.live.trail import About, Earlier, Trail
-from slowwave.compaction.live.window import WINDOW_BYTES, Window, has_trail, seems_compacted, trail_of, window_of
-from slowwave.compaction.plan import KEEP_RECENT_MESSAGES, KEEP_RECENT_TOKENS, reach
 from slowwave.compaction.tokens import CLAUDE, CODEX, PI, Rule, fields_of, rule_of
 from slowwave.errors import UsageError
-from slowwave.formats.model import SessionFiles, Transcript
+from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import Dialect, TailDialect, by_name
 from slowwave.formats.times import parse_time
 from slowwave.stores.writing.base import first_record, records_backward
 
-if TYPE_CHECKING:
-    from slowwave.compaction.live.codex import CodexTrail
-
-
 # Messages before a compaction cannot stay: the client hides all of them.
 _KEEP_NONE = ("crabtalk",)
-# Their newest messages are counted, not weighed.
-_COUNTED = ("cersei", "crabtalk")
-# Calls may stand further than this many windows before their results.
-_MOST_GROWTH = 8
-# Of the size up to which sessions are read as a whole, this part of a longer one is decoded first.
-_FIRST_SHARE = 4
 
 
 class Reading(NamedTuple):
@@ -47,7 +36,6 @@ class Reading(NamedTuple):
         recorded: what the provider counted last, where that stands beside the messages (Codex).
         behind: the estimate of what was said since then.
         at: when its last message was written, where messages tell.
-        earlier: what lies before the items and is not held; None where that is nothing.
         chosen: what a person set about compaction in the settings of its client.
     """
 
@@ -61,7 +49,6 @@ class Reading(NamedTuple):
     recorded: Usage | None = None
     behind: int = 0
     at: datetime | None = None
-    earlier: Earlier | None = None
     chosen: Chosen = NOTHING_CHOSEN
 
     @property
@@ -69,13 +56,12 @@ class Reading(NamedTuple):
         """The size of the context: what the provider counted as far as it goes, then an estimate."""
         if self.recorded is not None:
             return ContextTokens(self.recorded.context_tokens, self.behind)
-        size = context_tokens(self.items)
-        return size if size.counted or self.earlier is None else size._replace(guessed=self.guess)
+        return context_tokens(self.items)
 
     @property
     def guess(self) -> int:
         """The estimate of the whole context, whatever a provider counted."""
-        return sum(item.tokens for item in self.items) + (self.earlier.tokens if self.earlier is not None else 0)
+        return sum(item.tokens for item in self.items)
 
     @property
     def spoken(self) -> list[Item]:
@@ -83,35 +69,17 @@ class Reading(NamedTuple):
         return [item for item in self.items if item.speaks and item.kind != "compaction"]
 
 
-def read_session(
-    dialect: str, files: SessionFiles, *, keep: int | None = None, window_bytes: int = WINDOW_BYTES
-) -> Reading:
-    """Read a session: the end that its last compaction left, else about the end that a plan needs, else all of it.
-
-    Args:
-        dialect: name of its dialect.
-        files: the session.
-        keep: tokens that a plan is to keep, by default as many as its client; the items reach back to where it cuts,
-            and the turn around that.
-        window_bytes: a session up to this size is read as a whole, and of any other a part of so much, or more.
+def read_session(dialect: str, files: SessionFiles) -> Reading:
+    """Read a session: the end that its last compaction left, else all of it.
 
     Raises:
         UnreadableError: a file of it cannot be opened.
         UsageError: nothing can be told of where its client would go on; the message says why.
     """
     chosen = chosen_by_client(dialect, files.paths[0], _folder_of(dialect, files))
-    if keep is None:
-        keep = KEEP_RECENT_TOKENS if chosen.keep_recent_tokens is None else chosen.keep_recent_tokens
-    is_long = has_trail(dialect, files) and sum(path.stat().st_size for path in files.paths) > window_bytes
-    trail = tail = None
-    is_walked = is_long and not seems_compacted(dialect, files)
-    if is_walked:
-        trail = trail_of(dialect, files)
-    if trail is None and isinstance(rules := by_name(dialect), TailDialect):
-        tail = rules.tail(files)
-    if tail is None and is_long and not is_walked:
-        trail = trail_of(dialect, files)
-    reading = _end(dialect, files, trail, keep, window_bytes) if trail is not None else _whole(dialect, files, tail)
+    rules = by_name(dialect)
+    tail = rules.tail(files) if isinstance(rules, TailDialect) else None
+    reading = _READERS.get(dialect, _any)(rules, rules.read(files) if tail is None else tail)
     messages = [item.message for item in reading.items if item.message is not None]
     cwd = reading.cwd or next((m.cwd for m in messages if m.cwd), "")
     return reading._replace(
@@ -125,68 +93,6 @@ def read_session(
 def _folder_of(dialect: str, files: SessionFiles) -> str:
     """Return the working folder that a header of pi names; other clients' settings for it keep no other number."""
     return _text(first_record(files.paths[0]).get("cwd")) if dialect in ("pi", "openclaw") else ""
-
-
-def _end(dialect: str, files: SessionFiles, trail: Trail, keep: int, size: int) -> Reading:
-    """Return the end of a context, as far as a plan that keeps so many tokens looks at it."""
-    most, longest = size * _MOST_GROWTH, size
-    least = KEEP_RECENT_MESSAGES if dialect in _COUNTED else 0
-    size //= _FIRST_SHARE  # most plans need no more
-    while True:
-        window = window_of(dialect, files, trail, size)
-        reading = _ENDS.get(dialect, _end_of_any)(window, files, dialect)
-        found = reach(reading.items, keep, least=least)
-        if window.start == 0 or (found is not None and size >= most):
-            return reading
-        if found is None or (found.loose and window.may_answer(files, found.loose)):
-            size *= 2
-            continue
-        turn = 0 if found.has_turn or dialect in _KEEP_NONE else trail.turn_size(window.start)
-        if not 0 < turn <= longest:
-            return reading  # what was said before in a longer turn is told like everything earlier
-        size = turn
-
-
-def _end_of_any(window: Window, files: SessionFiles, dialect: str) -> Reading:
-    about = About()
-    items = window.items(about)
-    return Reading(dialect, items, rule_of(dialect), model=_model(dialect, items), earlier=window.earlier(files, about))
-
-
-def _end_of_claude(window: Window, files: SessionFiles, _dialect: str) -> Reading:
-    from slowwave.formats.claude.resume import version_in  # noqa: PLC0415 - of a night's sessions few are read
-
-    versions = (version_in(env.version) for _, env in reversed(window.records) if env.version)
-    about = About(version=next(filter(None, versions), (2, 1)))
-    reading = _of_claude(window.items(about), about.version)
-    return reading._replace(earlier=window.earlier(files, about))
-
-
-def _end_of_pi(window: Window, files: SessionFiles, dialect: str) -> Reading:
-    from slowwave.formats.pi.context import settings_of  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.formats.pi.records import entry_of  # noqa: PLC0415 - as above
-
-    about = About(_text(first_record(files.paths[0]).get("cwd")))
-    entries = [entry_of(env, span) for span, env in window.records]
-    model = settings_of(entries, entries).model
-    items = window.items(about)
-    return _of_pi(dialect, items, about.cwd, model.name if model is not None else "")._replace(
-        earlier=window.earlier(files, about)
-    )
-
-
-def _end_of_codex(window: Window, files: SessionFiles, _dialect: str) -> Reading:
-
-    trail = cast("CodexTrail", window.trail)
-    items = window.items(About())
-    reading = _of_codex(items, counters_in(trail.counters()), files)
-    return reading._replace(earlier=window.earlier(files, About()))
-
-
-def _whole(dialect: str, files: SessionFiles, tail: Transcript | None) -> Reading:
-    """Return a session that is read as a whole, or from its last compaction on."""
-    rules = by_name(dialect)
-    return _READERS.get(dialect, _any)(rules, rules.read(files) if tail is None else tail)
 
 
 def _any(dialect: Dialect, transcript: Transcript) -> Reading:
@@ -204,23 +110,18 @@ def _model(dialect: str, items: list[Item]) -> str:
 
 
 def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.live.claude import claude_items  # noqa: PLC0415 - of a night's sessions few are read
+    from slowwave.compaction.claude import claude_items, counted  # noqa: PLC0415 - of a night's sessions few are read
     from slowwave.formats.claude.dialect import ClaudeTranscript  # noqa: PLC0415 - as above
-    from slowwave.formats.claude.resume import version_of  # noqa: PLC0415 - as above
+    from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, version_of  # noqa: PLC0415 - as above
 
-    return _of_claude(claude_items(dialect.context(transcript)), version_of(cast("ClaudeTranscript", transcript).tree))
-
-
-def _of_claude(items: list[Item], version: tuple[int, int]) -> Reading:
-    from slowwave.compaction.live.claude import counted  # noqa: PLC0415 - of a night's sessions few are read
-    from slowwave.formats.claude.resume import FIRST_THAT_KEEPS  # noqa: PLC0415 - as above
-
+    items = claude_items(dialect.context(transcript))
+    keeps = version_of(cast("ClaudeTranscript", transcript).tree) >= FIRST_THAT_KEEPS
     model = counted(items)
-    return Reading("claude", items, CLAUDE, version >= FIRST_THAT_KEEPS, model=model)
+    return Reading("claude", items, CLAUDE, keeps, model=model)
 
 
 def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.live.pi import pi_items  # noqa: PLC0415 - few sessions of a night are read
+    from slowwave.compaction.pi import pi_items  # noqa: PLC0415 - few sessions of a night are read
     from slowwave.formats.openclaw.context import OWN_TYPES  # noqa: PLC0415 - as above
     from slowwave.formats.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
 
@@ -232,25 +133,30 @@ def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
         )
     cwd = _text(first_record(files.paths[0]).get("cwd"))
     model = whole.model.name if whole.model is not None else ""
-    return _of_pi(dialect.name, pi_items(whole.path, whole.loaded, cwd), cwd, model)
-
-
-def _of_pi(dialect: str, items: list[Item], cwd: str, model: str) -> Reading:
-    return Reading(dialect, items, PI, cwd=cwd, model=model)
+    return Reading(dialect.name, pi_items(whole.path, whole.loaded, cwd), PI, cwd=cwd, model=model)
 
 
 def _codex(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.live.codex import codex_items  # noqa: PLC0415 - few sessions of a night are read
-
-    items, last = codex_items(dialect.context(transcript)), transcript.files.paths[-1]
-    return _of_codex(items, counters_in(records_backward(last) if last.suffix == ".jsonl" else ()), transcript.files)
-
-
-def _of_codex(items: list[Item], counters: "Counters", files: SessionFiles) -> Reading:
+    items, files = _codex_items(dialect.context(transcript)), transcript.files
+    last = files.paths[-1]
+    counters = counters_in(records_backward(last) if last.suffix == ".jsonl" else ())
     cwd = _text(fields_of(first_record(files.paths[0]).get("payload")).get("cwd"))
     usage, window, model, _ = counters
     behind = counters.behind(items)
     return Reading("codex", items, CODEX, cwd=cwd, model=model, window=window, recorded=usage, behind=behind)
+
+
+def _codex_items(context: Iterable[Message]) -> list[Item]:
+    """Return the items of a context, with what calls were given decoded."""
+    from slowwave.formats.codex.messages import SUMMARY_PREFIX, CodexMessage  # noqa: PLC0415 - few sessions are read
+
+    items = items_of(list(context), CODEX)
+    for at, item in enumerate(items):
+        message = item.message
+        if isinstance(message, CodexMessage):  # the ledger looks for files in what calls were given
+            message = msgspec.structs.replace(message, as_sent=False, opened=None)
+        items[at] = item._replace(summary=item.summary.removeprefix(SUMMARY_PREFIX).strip(), message=message)
+    return items
 
 
 def _text(value: object) -> str:
@@ -263,13 +169,6 @@ _READERS: Mapping[str, Callable[[Dialect, Transcript], Reading]] = {
     "openclaw": _pi,
     "codex": _codex,
 }
-_ENDS: Mapping[str, Callable[[Window, SessionFiles, str], Reading]] = {
-    "claude": _end_of_claude,
-    "pi": _end_of_pi,
-    "openclaw": _end_of_pi,
-    "codex": _end_of_codex,
-}
-
 
 # What a rollout of Codex notes beside its messages: what the provider counted, the window and the model.
 

@@ -12,7 +12,6 @@ from slowwave.clock import SystemClock
 from slowwave.compaction.job.append import (
     Growth,
     Order,
-    State,
     append,
     difference,
     files_of,
@@ -27,6 +26,7 @@ from slowwave.compaction.job.run import Compacting, alone
 from slowwave.errors import NotFoundError
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.registry import by_name, read_for_context
+from slowwave.journal import Outcome
 from slowwave.stores.model import StoredSession
 from slowwave.stores.writing.base import Means
 from slowwave.stores.writing.registry import Writers, held
@@ -114,7 +114,7 @@ def _settle_append(book: Book, pending: Pending, session: StoredSession, means: 
     return f"a run was interrupted while it compacted; the compaction {pending.done.id} stands and is noted now"
 
 
-def _dropped(grown: Growth, state: State) -> str:
+def _dropped(grown: Growth, state: Outcome) -> str:
     if state == "absent":
         if grown.before is None and grown.path.exists():
             grown.path.unlink()  # a part that was made, and nothing written to it
@@ -133,8 +133,6 @@ def _settle_undo(book: Book, session: StoredSession) -> str:
 
 def _named(done: Appended, session: StoredSession) -> Appended:
     """Return a note with what the client calls the summary, which only the append itself tells."""
-    from msgspec.structs import replace  # noqa: PLC0415 - after a kill only
-
     if done.source == "prune":
         return done
     dialect = by_name(session.dialect)

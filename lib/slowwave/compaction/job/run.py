@@ -13,7 +13,7 @@ from slowwave.compaction.job.settings import Chosen, chosen_by_client
 from slowwave.compaction.job.summary import Summarise
 from slowwave.errors import LockHeldError
 from slowwave.files import private_folder
-from slowwave.formats.append import locked_file
+from slowwave.locks import locked_file
 from slowwave.places import home_folder
 from slowwave.report import Gate, Item, Report
 from slowwave.settings import Settings

@@ -110,9 +110,6 @@ class Summary(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-# What a summary takes at most, where it is not made: a dry run says what a plan comes to.
-ROOM_BYTES = 16_000
-ROOM = Summary("x" * ROOM_BYTES, NO_FILES)
 Summarise = Callable[[Gone], Summary]
 
 
@@ -120,7 +117,7 @@ def summary_of(reading: Reading, plan: Plan, budget: Budget, summarise: Summaris
     """Return the summary of a plan in the form of its client."""
     made = summarise(Gone(reading, plan, budget, redact))
     text = made.text
-    if made.source == "ledger" and made is not ROOM and (turn := _turn_context(plan)):
+    if made.source == "ledger" and (turn := _turn_context(plan)):
         text = _before_tags(text, turn)
     if not plan.kept and (recent := _recent(plan, budget)):
         text = _before_tags(text, recent)
@@ -217,10 +214,10 @@ def _beside(ledger: "Ledger", lead: str) -> "Ledger":
 
 
 def _recent(plan: Plan, budget: Budget) -> str:
-    items = [item for item in (*plan.history, *plan.prefix) if item.message is not None]
+    items = [item for item in plan.gone if item.message is not None]
     most = budget.keep_recent_tokens // _RECENT_SHARE
     at = find_cut(items, most).first_kept
-    if at == 0 and plan.earlier is None:
+    if at == 0:
         return ""  # a summary that repeats all of it would be longer than what it stands for
     text = flat(item.message for item in items[at:] if item.message is not None)
     return f"\n\n<recent-messages>\n{text}\n</recent-messages>" if text.strip() else ""

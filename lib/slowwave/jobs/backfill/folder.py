@@ -6,12 +6,10 @@ It lies under the state folder, or wherever ``backfills`` there is a link to: wi
 that all of them see. Every file in it is written whole and renamed, so a kill leaves what was there before.
 """
 
-import fcntl
 import json
-import os
 import shutil
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -25,6 +23,8 @@ from slowwave.extraction.gates import Refused
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.jobs.portions import packed, unpacked
+from slowwave.journal import Form, read_note
+from slowwave.locks import is_locked, locked_file
 from slowwave.memory.model import Candidate, ExtractedRange
 from slowwave.places import state_folder
 from slowwave.settings import Settings
@@ -202,6 +202,8 @@ class Result(msgspec.Struct):
 
 T = TypeVar("T")
 
+_RESULT = Form(Result, "is not the result of a piece", "delete it and resume the backfill: it is read again")
+
 Standing = Literal["rolled-back", "rolling-back", "done", "failed"]
 # the first that is noted counts
 STANDINGS: tuple[Standing, ...] = ("rolled-back", "rolling-back", "done", "failed")
@@ -277,12 +279,10 @@ class Folder:
         Raises:
             CorruptStateError: its file is damaged.
         """
-        path = self._piece(piece)
-        try:
-            return msgspec.json.decode(file_bytes(path), type=Result)
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-            remedy = "delete it and resume the backfill: it is read again"
-            raise CorruptStateError(path, f"is not the result of a piece ({error})", remedy) from error
+        result = read_note(self._piece(piece), _RESULT)
+        if result is None:
+            raise CorruptStateError(self._piece(piece), "is not there", "resume the backfill: it is read again")
+        return result
 
     def answers(self, piece: int) -> Path:
         """Return where the answers of a model about a piece are kept until the piece is written."""
@@ -338,31 +338,22 @@ class Folder:
         Raises:
             LockHeldError: one leads it already.
         """
-        fd = os.open(self.path / "lead.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
+        with ExitStack() as held:
             try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
+                held.enter_context(locked_file(self._lock, create=True, timeout_s=0))
+            except LockHeldError as error:
                 raise LockHeldError(
                     f"backfill {self.path.name}: another process is working on it; pause it first"
                 ) from error
             yield
-        finally:
-            os.close(fd)
 
     def is_led(self) -> bool:
         """Say whether a process leads the run now."""
-        path = self.path / "lead.lock"
-        if not path.exists():
-            return False
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(fd)
-        return False
+        return is_locked(self._lock)
+
+    @property
+    def _lock(self) -> Path:
+        return self.path / "lead.lock"
 
     def _shard(self, number: int) -> Path:
         return self.path / "shards" / f"{number:05}.json"
@@ -416,6 +407,9 @@ class Past(msgspec.Struct, frozen=True, omit_defaults=True):
     model_seconds: float = 0.0
 
 
+_PAST = Form(list[Past], "is not a list of past runs", "delete it: it only helps previews")
+
+
 def note_speed(run: Folder, plan: Plan, environ: Mapping[str, str]) -> None:
     """Note what a run came to, once; its pieces are still there.
 
@@ -450,14 +444,7 @@ def past_runs(environ: Mapping[str, str]) -> list[Past]:
     Raises:
         CorruptStateError: the file is damaged.
     """
-    path = _path(environ)
-    try:
-        return msgspec.json.decode(file_bytes(path), type=list[Past])
-    except FileNotFoundError:
-        return []
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        remedy = "delete it: it only helps previews"
-        raise CorruptStateError(path, f"is not a list of past runs ({error})", remedy) from error
+    return read_note(_path(environ), _PAST) or []
 
 
 def _path(environ: Mapping[str, str]) -> Path:

@@ -20,6 +20,7 @@ from slowwave.extraction.gates import Refused, read_refused
 from slowwave.extraction.ranges import Recorded
 from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folder, open_file, private_folder, write_all
 from slowwave.jobs.backfill.folder import Entry, Folder, Plan, Result, Seed, Shard
+from slowwave.journal import Form, read_note, remove_leftovers
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.candidates import lines_of
@@ -28,7 +29,6 @@ from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare
 from slowwave.memory.model import Candidate, ExtractedRange, name_from_json
 from slowwave.report import Report, Span
-from slowwave.retention.sessions import remove_leftovers
 from slowwave.secrets.blocklist import ERASED
 from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 from slowwave.stores.model import Project
@@ -211,7 +211,7 @@ class Record(msgspec.Struct):
 
 def _known(folder: Path) -> Record | None:
     """Return what an earlier attempt has noted, if it came that far."""
-    return read_record(folder) if (folder / "record.json").exists() else None
+    return read_note(folder / "record.json", _RECORD)
 
 
 def _completed(folder: Path, record: Record) -> bool:
@@ -372,6 +372,9 @@ def _key(entry: Entry) -> tuple[str, str, str] | None:
 RENEWED = ("extracted.md", f"{OWN_FOLDER}/shown.jsonl")
 
 
+_RECORD = Form(Record, "is not a record of a landing", "undo it by hand")
+
+
 def write_record(
     folder: Path, record: Record, blocks: Mapping[str, bytes], previous: Mapping[str, str | None] | None
 ) -> None:
@@ -413,10 +416,10 @@ def read_record(folder: Path) -> Record:
         CorruptStateError: it is damaged.
     """
     path = folder / "record.json"
-    try:
-        return msgspec.json.decode(file_bytes(path), type=Record)
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CorruptStateError(path, f"is not a record of a landing ({error})", "undo it by hand") from error
+    record = read_note(path, _RECORD)
+    if record is None:
+        raise CorruptStateError(path, "is not there", _RECORD.remedy)
+    return record
 
 
 def close_record(folder: Path, record: Record, state: str) -> None:

@@ -27,7 +27,7 @@ from slowwave.formats.times import parse_time
 from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, changed_since, latest
 from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.run import Run
-from slowwave.jobs.totals import MOST_ROWS, printable
+from slowwave.jobs.tables import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate, name_to_json
 from slowwave.report import Item, Report

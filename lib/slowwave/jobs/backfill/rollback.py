@@ -23,6 +23,7 @@ from slowwave.jobs.backfill.landing import (
     read_record,
     without,
 )
+from slowwave.journal import remove_leftovers
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.candidates import candidates_path, read_candidates
@@ -32,7 +33,6 @@ from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare, remove_bare
 from slowwave.memory.model import Candidate
 from slowwave.report import Item, Report
-from slowwave.retention.sessions import remove_leftovers
 
 Landing = tuple[Path, Record]
 # a renewed file from which every line was taken back

@@ -18,12 +18,12 @@ from slowwave.jobs.conclusion import Around, Began, Concluded, begin_note, concl
 from slowwave.jobs.model import hand_over_questions, is_batched, journal_of, note_account
 from slowwave.jobs.parameters import BackfillParameters, require_together, run_of
 from slowwave.jobs.run import clock_of, discreet, require_places
+from slowwave.journal import remove_leftovers
+from slowwave.locks import beside_jobs
 from slowwave.observability.night import read_nights
 from slowwave.observability.progress import watcher
 from slowwave.observability.telemetry import json_logs, log_report, log_step
 from slowwave.report import Item, Report, Span
-from slowwave.retention.locks import beside_jobs
-from slowwave.retention.sessions import remove_leftovers
 from slowwave.secrets.redactor import NAMELESS
 
 # lets one shard land

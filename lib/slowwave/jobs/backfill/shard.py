@@ -30,13 +30,13 @@ from slowwave.formats.model import Problem
 from slowwave.jobs.backfill.folder import Asked, Entry, Folder, Pace, Piece, Plan, Result, Seed, latest
 from slowwave.jobs.backfill.plan import Deaths
 from slowwave.jobs.model import language_model
+from slowwave.locks import beside_jobs
 from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json
 from slowwave.models.base import Answer, Ask, Form, LanguageModel, Usage
 from slowwave.models.meter import estimated_tokens
 from slowwave.observability.progress import watcher
 from slowwave.places import home_folder
 from slowwave.report import Report
-from slowwave.retention.locks import beside_jobs
 from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 from slowwave.stores.model import Project, StoredSession
 

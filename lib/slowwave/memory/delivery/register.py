@@ -13,7 +13,7 @@ import msgspec
 from slowwave.clock import Clock, SystemClock
 from slowwave.errors import CorruptStateError, SlowwaveError, told
 from slowwave.files import atomic_write, private_folder
-from slowwave.formats.append import locked_file
+from slowwave.locks import locked_file
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.ledger import line_hash
 from slowwave.memory.model import name_from_json

@@ -13,6 +13,7 @@ import msgspec
 from slowwave.errors import RefusedError, SlowwaveError
 from slowwave.formats.lines import SUFFIX
 from slowwave.formats.rows import row_in
+from slowwave.journal import remove_leftovers
 from slowwave.places import archive_folder, data_folder, home_folder, scheduler_folder, state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.databases import bytes_hold, clean_database, files_of, found_in_database, is_database
@@ -51,7 +52,7 @@ from slowwave.retention.erase.transcripts import (
     write_parts_journal,
 )
 from slowwave.retention.holds import Facts, Hold, facts_of, held_by, held_reason
-from slowwave.retention.sessions import Fleet, remove_leftovers
+from slowwave.retention.sessions import Fleet
 from slowwave.stores.archive.pack import Pack
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.archive.writer import change_pack

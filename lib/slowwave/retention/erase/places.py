@@ -12,6 +12,7 @@ from struct import unpack_from
 from slowwave.errors import RefusedError, SlowwaveError
 from slowwave.files import file_bytes
 from slowwave.formats.database import HEADER
+from slowwave.journal import remove_leftovers
 from slowwave.memory.folder import global_folder
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
@@ -22,7 +23,7 @@ from slowwave.retention.erase.mask import Place, is_packed, layers
 from slowwave.retention.erase.project import tell, write_plan
 from slowwave.retention.erase.sessions import drop_lines, lines_of
 from slowwave.retention.erase.transcripts import FilePlan, Line, plain_bytes, plan_file
-from slowwave.retention.sessions import home_files, remove_leftovers
+from slowwave.retention.sessions import home_files
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import SUFFIX as PACK
 from slowwave.stores.kinds import HOMES

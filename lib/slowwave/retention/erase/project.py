@@ -14,6 +14,7 @@ from pathlib import Path
 from slowwave.errors import RefusedError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
 from slowwave.formats.rows import names_row
+from slowwave.journal import remove_leftovers
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.files import author_of, has_git, refresh, tracked
 from slowwave.memory.delivery.hooks import prune_tables
@@ -40,7 +41,7 @@ from slowwave.retention.erase.transcripts import (
     write_journal,
 )
 from slowwave.retention.holds import files_below, files_of, texts_in
-from slowwave.retention.sessions import remove_leftovers, session_files
+from slowwave.retention.sessions import session_files
 from slowwave.stores.model import Project, StoredSession
 from slowwave.stores.removal import belongings_of
 from slowwave.stores.writing.base import ClaimedWriter, Target

@@ -14,9 +14,9 @@ import msgspec
 from slowwave.clock import Clock
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.files import replacement, write_all
-from slowwave.formats.append import locked_file
 from slowwave.formats.registry import by_name
 from slowwave.formats.rewrite import file_state
+from slowwave.locks import locked_file
 from slowwave.places import archive_folder
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.holds import Facts, facts_of_item, facts_of_shelved, texts_in

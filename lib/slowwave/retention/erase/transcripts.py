@@ -5,17 +5,19 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 
 import msgspec
 
 from slowwave.errors import MovedError, UnreadableError
-from slowwave.files import atomic_write, file_bytes, private_folder, replacement, write_all
-from slowwave.formats.append import locked_file
+from slowwave.files import file_bytes, replacement, write_all
 from slowwave.formats.lines import SUFFIX, open_plain, raw_lines
 from slowwave.formats.model import Problem
 from slowwave.formats.rewrite import FileState, copy_range, file_state
 from slowwave.formats.rows import RowReader
+from slowwave.journal import Form, Journal, name_for, outcome
+from slowwave.locks import locked_file
 from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.retention.erase.mask import STUCK, Place, masked
 from slowwave.retention.erase.subjects import What
@@ -188,7 +190,7 @@ FOLDER = "erase"
 _HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 
-class Journal(msgspec.Struct):
+class Renewed(msgspec.Struct):
     """The old and new hashes in one file.
 
     Attributes:
@@ -212,7 +214,7 @@ def write_journal(folder: Path, path: Path, new: bytes, hashes: dict[str, str]) 
     Raises:
         OSError: the state folder cannot be written.
     """
-    _write(folder, path, Journal(name_to_json(str(path)), len(new), sha256(new).hexdigest(), hashes))
+    _write(folder, path, Renewed(name_to_json(str(path)), len(new), sha256(new).hexdigest(), hashes))
 
 
 def write_parts_journal(folder: Path, path: Path, parts: dict[str, str], hashes: dict[str, str]) -> None:
@@ -221,34 +223,31 @@ def write_parts_journal(folder: Path, path: Path, parts: dict[str, str], hashes:
     Raises:
         OSError: the state folder cannot be written.
     """
-    _write(folder, path, Journal(name_to_json(str(path)), 0, "", hashes, parts))
+    _write(folder, path, Renewed(name_to_json(str(path)), 0, "", hashes, parts))
 
 
 def has_journal(folder: Path, path: Path) -> bool:
     """Say whether a run was killed before it was done with a file."""
-    return _place(folder, path).is_file()
+    return _journal(folder).place(_name(path)).is_file()
 
 
-def _write(folder: Path, path: Path, journal: Journal) -> None:
-    private_folder(folder)
+def _write(folder: Path, path: Path, journal: Renewed) -> None:
     # nobody has put those of a killed run into the memories yet
     left = left_by(folder, path).items()
     journal.hashes = {old: journal.hashes.get(now, now) for old, now in left} | journal.hashes
-    atomic_write(_place(folder, path), msgspec.json.encode(journal))
+    _journal(folder).intend(_name(path), journal)
 
 
 def left_by(folder: Path, path: Path) -> dict[str, str]:
     """Return the hashes that an earlier run noted for a file and did carry out."""
-    place = _place(folder, path)
-    journal = _read(place) if place.is_file() else None
+    journal = _journal(folder).find(_name(path))
     return journal.hashes if journal is not None and _stands(journal) else {}
 
 
 def standing(folder: Path) -> dict[str, str]:
     """Return the hashes of all files that have their new bytes."""
     known: dict[str, str] = {}
-    for path in _files(folder):
-        journal = _read(path)
+    for _, journal in _journal(folder).left():
         if _stands(journal):
             known |= journal.hashes
     return known
@@ -259,30 +258,36 @@ def settle(folder: Path, memories: Iterable[Path]) -> None:
     known: set[bytes] = set()
     for path in (found for memory in memories for found in memory.rglob("*.json*") if found.is_file()):
         known.update(_HASH.findall(file_bytes(path)))
-    for path in _files(folder):
-        journal = _read(path)
+    for path, journal in _journal(folder).left():
         if not (_stands(journal) and any(old.encode() in known for old in journal.hashes)):
             path.unlink()
 
 
-def _place(folder: Path, path: Path) -> Path:
-    return folder / f"{sha256(str(path).encode('utf-8', 'surrogateescape')).hexdigest()[:24]}.json"
+def _journal(folder: Path) -> Journal[Renewed]:
+    return Journal(folder, Form(Renewed, "is no note of an erasure", "remove it, and see slowwave memory verify"))
 
 
-def _read(path: Path) -> Journal:
-    return msgspec.json.decode(file_bytes(path), type=Journal)
+def _name(path: Path) -> str:
+    return name_for(str(path))
 
 
-def _stands(journal: Journal) -> bool:
+def _stands(journal: Renewed) -> bool:
+    if journal.sha256:
+        return stands(journal.path, journal.size, journal.sha256)
     path = Path(name_from_json(journal.path))
     try:
-        if not journal.sha256:
-            now = hashes_in_pack(path) if path.suffix == PACK else hashes_of_rows(path, journal.parts)
-            return now == journal.parts
-        data = plain_bytes(path)
+        now = hashes_in_pack(path) if path.suffix == PACK else hashes_of_rows(path, journal.parts)
     except (UnreadableError, OSError):
         return False
-    return sha256(data[: journal.size]).hexdigest() == journal.sha256
+    return now == journal.parts
+
+
+def stands(name: str, size: int, digest: str) -> bool:
+    """Say whether a file, as :mod:`slowwave.memory.model` spells it, begins with the plain bytes that it was to get."""
+    try:
+        return outcome(BytesIO(plain_bytes(Path(name_from_json(name)))), 0, size, digest) in ("written", "followed")
+    except (UnreadableError, OSError):
+        return False
 
 
 def hashes_of_rows(path: Path, records: Iterable[str]) -> dict[str, str]:
@@ -306,7 +311,3 @@ def hashes_in_pack(path: Path) -> dict[str, str]:
     with Pack(path) as pack:
         files = [file for session in pack.table.sessions for file in session.files if file.kind == "file"]
         return {str(number): sha256(pack.read(file)).hexdigest() for number, file in enumerate(files)}
-
-
-def _files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.json")) if folder.is_dir() else []

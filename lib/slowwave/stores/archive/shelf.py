@@ -19,7 +19,7 @@ import msgspec
 
 from slowwave.errors import CorruptStateError, RefusedError, SlowwaveError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, open_file, private_folder, write_all
-from slowwave.formats.append import locked_file
+from slowwave.locks import locked_file
 from slowwave.processes import is_running
 from slowwave.stores.archive.pack import (
     SUFFIX,

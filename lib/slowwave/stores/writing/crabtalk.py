@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeVar
 from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, private_folder, write_all
 from slowwave.formats import crabtalk
-from slowwave.formats.append import append_records, locked_file
+from slowwave.formats.append import append_records
 from slowwave.formats.crabtalk import (
     SUFFIX,
     Meta,
@@ -33,6 +33,7 @@ from slowwave.formats.crabtalk import (
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import Text, Thinking, ToolCall
 from slowwave.formats.rewrite import file_state, rewrite_without
+from slowwave.locks import locked_file
 from slowwave.stores.locks import running_since
 from slowwave.stores.trash import NO_LINKS, move_file
 from slowwave.stores.writing.base import Block, Compaction, Draft, Target, Writer, check_speaker, valid

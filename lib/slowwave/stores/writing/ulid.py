@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from slowwave.errors import CorruptStateError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, private_folder
-from slowwave.formats.append import append_records, locked_file
+from slowwave.formats.append import append_records
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Text, Thinking, ToolCall
 from slowwave.formats.salvage import clean
@@ -31,6 +31,7 @@ from slowwave.formats.ulid.metadata import (
     read_metadata,
     rebuilt,
 )
+from slowwave.locks import locked_file
 from slowwave.stores.writing.base import (
     Block,
     Compaction,

@@ -13,10 +13,10 @@ import pytest
 from slowwave import files
 from slowwave.clock import FixedClock
 from slowwave.errors import LockHeldError, NotFoundError, UsageError
-from slowwave.formats.append import locked_file
 from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
 from slowwave.formats.ulid.dialect import ULID
 from slowwave.formats.ulid.metadata import UlidMaker, ulid_time
+from slowwave.locks import locked_file
 from slowwave.stores.writing import ulid
 from slowwave.stores.writing.base import Compaction, Draft, Means, Target
 from slowwave.stores.writing.registry import writer_for

@@ -1,0 +1,192 @@
+"""Who may work beside whom: the locks of slowwave's own, all of them ``flock`` on a file.
+
+Such a lock ends with the process however that dies, needs no rule for stale ones, and is the primitive of
+:func:`filelock.lock_descriptor`, so tools built on either exclude each other. The locks of other programs are another
+matter (:mod:`slowwave.stores.locks`, :mod:`slowwave.consolidation.lock`).
+"""
+
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from slowwave.errors import LockHeldError, UnreadableError
+from slowwave.files import private_folder, require_file
+from slowwave.places import state_folder
+
+# One file: a transcript that slowwave changes, or a file that stands for something else.
+#
+# On a transcript it is the data file's own descriptor that is locked: nothing lies beside it that a client would take
+# for something of its own. The clients themselves take no such lock; a live session is left alone by the gates above.
+# It is polled, since a blocking call could not give up.
+
+TIMEOUT_S = 30.0
+_FIRST_PAUSE_S = 0.0001
+_LONGEST_PAUSE_S = 0.01
+_PRIVATE = 0o600
+
+
+@contextmanager
+def locked_file(
+    path: Path, *, create: bool = False, append: bool = False, shared: bool = False, timeout_s: float = TIMEOUT_S
+) -> Generator[int]:
+    """Open ``path`` for reading and writing and hold its lock; yield the descriptor.
+
+    A rewrite replaces the file by another one under the same name. Who waited for the lock of the old file then
+    holds a lock on something that nobody reads any more, so the name is looked up again and, if need be, opened again.
+
+    Args:
+        path: the file.
+        create: make it (mode 0o600) when it is missing.
+        append: open it so that every write goes to its end.
+        shared: hold it together with others that share it.
+        timeout_s: how long to wait for the lock.
+
+    Raises:
+        LockHeldError: another process held the lock all the time.
+        UnreadableError: the file cannot be opened.
+    """
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK
+    flags |= (os.O_CREAT if create else 0) | (os.O_APPEND if append else 0)
+    deadline = time.monotonic() + timeout_s
+    while True:
+        try:
+            fd = os.open(path, flags, _PRIVATE)
+        except OSError as error:
+            raise UnreadableError(path, error.strerror or "cannot be opened") from error
+        try:
+            require_file(path, os.fstat(fd))
+            _lock(fd, path, deadline, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+            if _is_still(path, fd):
+                yield fd
+                return
+        finally:
+            os.close(fd)  # also releases the lock
+
+
+def is_locked(path: Path) -> bool:
+    """Say whether a process holds the lock of a file now; nobody holds that of a file that is not there."""
+    if not path.exists():
+        return False
+    try:
+        with locked_file(path, shared=True, timeout_s=0):
+            return False
+    except LockHeldError:
+        return True
+
+
+def _lock(fd: int, path: Path, deadline: float, kind: int) -> None:
+    pause = _FIRST_PAUSE_S
+    while True:
+        try:
+            fcntl.flock(fd, kind | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise UnreadableError(path, f"cannot be locked: {error.strerror}") from error
+        else:
+            return
+        if time.monotonic() > deadline:
+            raise LockHeldError(f"{path}: another process holds the lock of this file; try again when it has finished")
+        time.sleep(pause)
+        pause = min(pause * 2, _LONGEST_PAUSE_S)
+
+
+def _is_still(path: Path, fd: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+# The jobs of one person: beside each other, an erasure of subjects beside nothing, one retention at a time.
+#
+# A job that has read what goes would write it again behind an erasure, and one of retention would carry it past. So
+# each job holds a lock together with the others from its first look until its report is written, and an erasure holds
+# it alone. Nobody waits for another one while they hold it.
+
+LOCK = "retain.lock"
+GATE = "erasing.lock"
+WAIT_S = 600.0
+# a session comes back within that, another run of retention takes longer
+COMES_BACK_S = 20.0
+
+
+@contextmanager
+def retaining(environ: Mapping[str, str], *, wait_s: float | None = None) -> Generator[None]:
+    """Hold off all other runs of retention, erasures, and sessions that come back.
+
+    Args:
+        environ: the environment; the state folder is taken from here.
+        wait_s: how long to wait for one that is at work; by default as long as a session takes to come back.
+
+    Raises:
+        LockHeldError: it was still at work.
+        OSError: the state folder cannot be written.
+    """
+    path = state_folder(environ) / LOCK
+    _make(path)
+    with _held(path, "another run of retain or erase, or a restore, is", wait_s, COMES_BACK_S, shared=False):
+        yield
+
+
+@contextmanager
+def beside_jobs(environ: Mapping[str, str], *, wait_s: float | None = None) -> Generator[None]:
+    """Hold off erasures of subjects while something is read and written, beside any number of others that do so.
+
+    Args:
+        environ: the environment; the state folder is taken from here.
+        wait_s: how long to wait for an erasure that is at work; ten minutes by default.
+
+    Raises:
+        LockHeldError: it was still at work.
+        UnreadableError: the lock is no file, or may not be opened.
+    """
+    path = state_folder(environ) / GATE
+    try:
+        _make(path)
+    except OSError:
+        yield  # whoever cannot write there is told so by what they do, and no erasure can begin there either
+        return
+    with _held(path, "an erasure is", wait_s, WAIT_S, shared=True):
+        yield
+
+
+@contextmanager
+def erasing(environ: Mapping[str, str], *, wait_s: float | None = None) -> Generator[None]:
+    """Hold off every job, other erasures and retention; those at work are waited for.
+
+    Raises:
+        LockHeldError: a job was still at work; nothing was done.
+        OSError: the state folder cannot be written.
+    """
+    path = state_folder(environ) / GATE
+    _make(path)
+    with _held(path, "another job is", wait_s, WAIT_S, shared=False), retaining(environ):
+        yield
+
+
+def _make(path: Path) -> None:
+    private_folder(path.parent)
+    if not path.exists():
+        path.touch(mode=_PRIVATE)
+
+
+@contextmanager
+def _held(path: Path, who: str, given_s: float | None, usual_s: float, *, shared: bool) -> Generator[None]:
+    wait_s = usual_s if given_s is None else given_s
+    with ExitStack() as held:
+        try:
+            held.enter_context(locked_file(path, shared=shared, timeout_s=0))
+        except LockHeldError:
+            import logging  # noqa: PLC0415 - mostly nobody waits
+
+            logging.getLogger(__name__).warning("%s at work: waiting for its end, %.0f s at most", who, wait_s)
+            try:
+                held.enter_context(locked_file(path, shared=shared, timeout_s=wait_s))
+            except LockHeldError as error:
+                text = f"{who} still at work after {wait_s:.0f} s; run it again when that has ended"
+                raise LockHeldError(text) from error
+        yield
