@@ -359,8 +359,11 @@ def test_a_worktree_of_a_bare_repository_is_a_project_of_its_own(work: Work) -> 
     assert not (first / AGENTS).exists()
 
 
-def test_the_home_folder_and_folders_that_are_gone_get_nothing(work: Work) -> None:
-    for root, reason in ((work.base, "home folder"), (work.base.parent, "home folder"), (work.base / "x", "not there")):
+def test_the_home_folder_one_of_everybody_and_folders_that_are_gone_get_nothing(work: Work) -> None:
+    (everybodys := work.base / "shared").mkdir()
+    everybodys.chmod(0o1777)
+    reasons = {work.base: "home folder", work.base.parent: "home folder", everybodys: "everybody may write"}
+    for root, reason in (reasons | {work.base / "x": "not there"}).items():
         project = Project("p", str(root), (), work.memory, work.project("pi").sessions)
         (refused,) = install([project], [Rule(on=True)], work.settings, work.environ)
         assert (reason in refused.reason, refused.action) == (True, "absent" if reason == "not there" else "refused")

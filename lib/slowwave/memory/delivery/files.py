@@ -353,7 +353,7 @@ def _list_in_git(lists: Iterable[str], delivery: Delivery) -> None:
             note(change.block)
         else:
             carry_out(change, note, _OPEN_TO_ALL)
-        item = Item(name, change.action, "what git does not show or commit")
+        item = Item(name, change.action, "only its own lines: what git does not show or commit")
         if delivery.asked and change.action in ("write", "remove") and item not in delivery.items:
             delivery.items.append(item)
 

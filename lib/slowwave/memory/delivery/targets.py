@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_IWOTH
 from typing import Any, cast
 
 import orjson
@@ -87,6 +88,8 @@ def unfit(root: str, environ: Mapping[str, str]) -> str:
         return NOT_THERE
     if home.resolve().is_relative_to(path.resolve()):
         return "its folder has the home folder in it: clients would read the file in every project below"
+    if path.stat().st_mode & S_IWOTH:
+        return "everybody may write into its folder: whoever does could say something to agents there"
     return ""
 
 
