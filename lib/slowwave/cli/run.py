@@ -174,7 +174,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         say_json([report])
     elif args.job == "backfill":
-        show_backfill(report)
+        show_backfill(report, [str(store) for store in args.store or ()])
     else:
         show(report, dry_run=args.dry_run, options=f" --store {args.sample}" if args.sample else "")
     if not args.json and (flow_run := report.get("flow_run")):

@@ -362,14 +362,14 @@ _NUMBERS_OF_BACKFILL = {
 }
 
 
-def show_backfill(report: dict[str, Any]) -> None:
-    """Print the report."""
-    for line in lines_of_backfill(report):
+def show_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> None:
+    """Print the report; see :func:`lines_of_backfill`."""
+    for line in lines_of_backfill(report, stores):
         say(line)
 
 
-def lines_of_backfill(report: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of the report of a backfill."""
+def lines_of_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the lines of the report of a backfill, over ``stores`` where some were named instead of the home's."""
     yield f"backfill {report['run_id']}"
     for item in report["items"][:MOST_SESSIONS]:
         yield f"  {item['action']:<9}  {_project_of(item)}{item['reason']}"
@@ -380,7 +380,11 @@ def lines_of_backfill(report: dict[str, Any]) -> Iterator[str]:
         if counts.get(name):
             yield f"  {counts[name]:>9,}  {words[counts[name] != 1]}"
     if counts.get("candidates"):
-        yield "Noted facts become memories in the next night; slowwave run consolidate does not wait for it"
+        if stores:
+            named = "".join(f" --store {store}" for store in stores)
+            yield f"A night over your own home does not look there: slowwave run consolidate --force{named}"
+        else:
+            yield "Noted facts become memories in the next night; slowwave run consolidate --force does not wait for it"
     for title, rows in (("Failed", report["failures"]), ("Note", report["warnings"])):
         for row in rows[:MOST_SESSIONS]:
             yield f"{title}: {row}"
