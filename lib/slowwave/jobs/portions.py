@@ -24,6 +24,7 @@ from slowwave.clock import FixedClock
 from slowwave.errors import UnreadableError
 from slowwave.extraction.job import unread
 from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.model import hand_over_questions
 from slowwave.jobs.run import Run, Step, clock_of, contained, discreet, discreet_all, timed
 from slowwave.jobs.steps import RETAINING, compact, consolidate, end_dreaming, erase, extract_some, finish_erasing
@@ -33,7 +34,7 @@ from slowwave.quantities import Count, Period
 from slowwave.report import Item, Report
 from slowwave.retention.locks import beside_jobs
 from slowwave.settings import Settings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 T = TypeVar("T")
 

@@ -15,6 +15,7 @@ import msgspec
 from slowwave.errors import CorruptStateError, MovedError, RefusedError
 from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder
 from slowwave.formats.rewrite import rewrite_without
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.model import name_to_json
 from slowwave.places import state_folder
 from slowwave.report import Item
@@ -35,7 +36,6 @@ from slowwave.retention.purge_plan import (
 )
 from slowwave.retention.rescue import wanted_of
 from slowwave.retention.sessions import Member
-from slowwave.stores.model import StoredSession
 from slowwave.stores.removal import belongings_of
 
 RULE = "purge"

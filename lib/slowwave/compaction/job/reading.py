@@ -3,30 +3,28 @@
 Only the end of a session that was compacted before is read, where that is surely enough.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import NamedTuple
 
-from slowwave.compaction.items import ContextTokens, Item, Usage, context_tokens, items_of, model_in, read_usage
+from slowwave.compaction.items import ContextTokens, Item, Usage, context_tokens, items_of, model_in
 from slowwave.compaction.job.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
 from slowwave.compaction.live.trail import About, Earlier, Trail
-from slowwave.compaction.live.window import WINDOW_BYTES, Window, has_trail, seems_compacted, trail_of, window_of
+from slowwave.compaction.live.window import (
+    WINDOW_BYTES,
+    Window,
+    has_trail,
+    reading_by,
+    seems_compacted,
+    trail_of,
+    window_of,
+)
 from slowwave.compaction.plan import KEEP_RECENT_MESSAGES, KEEP_RECENT_TOKENS, reach
-from slowwave.compaction.tokens import CLAUDE, CODEX, PI, Rule, fields_of, rule_of
-from slowwave.errors import UsageError
+from slowwave.compaction.tokens import Rule, rule_of
+from slowwave.formats.client import CompactionRules, Dialect, TailDialect
 from slowwave.formats.model import SessionFiles, Transcript
-from slowwave.formats.registry import Dialect, TailDialect, by_name
-from slowwave.formats.times import parse_time
-from slowwave.stores.writing.base import first_record, records_backward
+from slowwave.formats.registry import by_name, client_of
+from slowwave.formats.writing import first_record
 
-if TYPE_CHECKING:
-    from slowwave.compaction.live.codex import CodexTrail
-
-
-# Messages before a compaction cannot stay: the client hides all of them.
-_KEEP_NONE = ("crabtalk",)
-# Their newest messages are counted, not weighed.
-_COUNTED = ("cersei", "crabtalk")
 # Calls may stand further than this many windows before their results.
 _MOST_GROWTH = 8
 # Of the size up to which sessions are read as a whole, this part of a longer one is decoded first.
@@ -63,6 +61,11 @@ class Reading(NamedTuple):
     at: datetime | None = None
     earlier: Earlier | None = None
     chosen: Chosen = NOTHING_CHOSEN
+
+    @property
+    def rules(self) -> CompactionRules:
+        """What is peculiar to compactions of its client."""
+        return client_of(self.dialect).compacting
 
     @property
     def size(self) -> ContextTokens:
@@ -115,33 +118,37 @@ def read_session(
     messages = [item.message for item in reading.items if item.message is not None]
     cwd = reading.cwd or next((m.cwd for m in messages if m.cwd), "")
     return reading._replace(
-        keeps=reading.keeps and dialect not in _KEEP_NONE,
+        keeps=reading.keeps and reading.rules.keeps,
         cwd=cwd,
-        chosen=chosen_by_client(dialect, files.paths[0], cwd, reading.model) if dialect == "claude" else chosen,
+        chosen=chosen_by_client(dialect, files.paths[0], cwd, reading.model) if reading.rules.has_variables else chosen,
         at=max((m.timestamp for m in messages if m.timestamp is not None), default=None),
     )
 
 
 def _folder_of(dialect: str, files: SessionFiles) -> str:
-    """Return the working folder that a header of pi names; other clients' settings for it keep no other number."""
-    return _text(first_record(files.paths[0]).get("cwd")) if dialect in ("pi", "openclaw") else ""
+    """Return the working folder that a header names; clients with other settings for it keep no other number there."""
+    if client_of(dialect).compacting.sections is None:
+        return ""
+    cwd = first_record(files.paths[0]).get("cwd")
+    return cwd if isinstance(cwd, str) else ""
 
 
 def _end(dialect: str, files: SessionFiles, trail: Trail, keep: int, size: int) -> Reading:
     """Return the end of a context, as far as a plan that keeps so many tokens looks at it."""
     most, longest = size * _MOST_GROWTH, size
-    least = KEEP_RECENT_MESSAGES if dialect in _COUNTED else 0
+    rules = client_of(dialect).compacting
+    least = KEEP_RECENT_MESSAGES if rules.counts else 0
     size //= _FIRST_SHARE  # most plans need no more
     while True:
         window = window_of(dialect, files, trail, size)
-        reading = _ENDS.get(dialect, _end_of_any)(window, files, dialect)
+        reading = (reading_by(dialect, "end_reading") or _end_of_any)(window, files, dialect)
         found = reach(reading.items, keep, least=least)
         if window.start == 0 or (found is not None and size >= most):
             return reading
         if found is None or (found.loose and window.may_answer(files, found.loose)):
             size *= 2
             continue
-        turn = 0 if found.has_turn or dialect in _KEEP_NONE else trail.turn_size(window.start)
+        turn = 0 if found.has_turn or not rules.keeps else trail.turn_size(window.start)
         if not 0 < turn <= longest:
             return reading  # what was said before in a longer turn is told like everything earlier
         size = turn
@@ -153,40 +160,10 @@ def _end_of_any(window: Window, files: SessionFiles, dialect: str) -> Reading:
     return Reading(dialect, items, rule_of(dialect), model=_model(dialect, items), earlier=window.earlier(files, about))
 
 
-def _end_of_claude(window: Window, files: SessionFiles, _dialect: str) -> Reading:
-    from slowwave.formats.claude.resume import version_in  # noqa: PLC0415 - of a night's sessions few are read
-
-    versions = (version_in(env.version) for _, env in reversed(window.records) if env.version)
-    about = About(version=next(filter(None, versions), (2, 1)))
-    reading = _of_claude(window.items(about), about.version)
-    return reading._replace(earlier=window.earlier(files, about))
-
-
-def _end_of_pi(window: Window, files: SessionFiles, dialect: str) -> Reading:
-    from slowwave.formats.pi.context import settings_of  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.formats.pi.records import entry_of  # noqa: PLC0415 - as above
-
-    about = About(_text(first_record(files.paths[0]).get("cwd")))
-    entries = [entry_of(env, span) for span, env in window.records]
-    model = settings_of(entries, entries).model
-    items = window.items(about)
-    return _of_pi(dialect, items, about.cwd, model.name if model is not None else "")._replace(
-        earlier=window.earlier(files, about)
-    )
-
-
-def _end_of_codex(window: Window, files: SessionFiles, _dialect: str) -> Reading:
-
-    trail = cast("CodexTrail", window.trail)
-    items = window.items(About())
-    reading = _of_codex(items, counters_in(trail.counters()), files)
-    return reading._replace(earlier=window.earlier(files, About()))
-
-
 def _whole(dialect: str, files: SessionFiles, tail: Transcript | None) -> Reading:
     """Return a session that is read as a whole, or from its last compaction on."""
     rules = by_name(dialect)
-    return _READERS.get(dialect, _any)(rules, rules.read(files) if tail is None else tail)
+    return (reading_by(dialect, "whole_reading") or _any)(rules, rules.read(files) if tail is None else tail)
 
 
 def _any(dialect: Dialect, transcript: Transcript) -> Reading:
@@ -197,137 +174,7 @@ def _any(dialect: Dialect, transcript: Transcript) -> Reading:
 
 def _model(dialect: str, items: list[Item]) -> str:
     """Return the model that answered last, where the messages of a dialect without rules of its own name it."""
-    if dialect != "cersei":
-        return ""
-
-    return model_in(items)
-
-
-def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.live.claude import claude_items  # noqa: PLC0415 - of a night's sessions few are read
-    from slowwave.formats.claude.dialect import ClaudeTranscript  # noqa: PLC0415 - as above
-    from slowwave.formats.claude.resume import version_of  # noqa: PLC0415 - as above
-
-    return _of_claude(claude_items(dialect.context(transcript)), version_of(cast("ClaudeTranscript", transcript).tree))
-
-
-def _of_claude(items: list[Item], version: tuple[int, int]) -> Reading:
-    from slowwave.compaction.live.claude import counted  # noqa: PLC0415 - of a night's sessions few are read
-    from slowwave.formats.claude.resume import FIRST_THAT_KEEPS  # noqa: PLC0415 - as above
-
-    model = counted(items)
-    return Reading("claude", items, CLAUDE, version >= FIRST_THAT_KEEPS, model=model)
-
-
-def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.live.pi import pi_items  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.formats.openclaw.context import OWN_TYPES  # noqa: PLC0415 - as above
-    from slowwave.formats.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
-
-    whole, files = cast("PiTranscript", transcript), transcript.files
-    if any(entry.type in OWN_TYPES for entry in whole.loaded.entries):
-        raise UsageError(
-            f"{files.id}: holds OpenClaw's own records (leaf, reset), which move the place where a compaction has to"
-            " stand: send /compact in OpenClaw to compact it"
-        )
-    cwd = _text(first_record(files.paths[0]).get("cwd"))
-    model = whole.model.name if whole.model is not None else ""
-    return _of_pi(dialect.name, pi_items(whole.path, whole.loaded, cwd), cwd, model)
-
-
-def _of_pi(dialect: str, items: list[Item], cwd: str, model: str) -> Reading:
-    return Reading(dialect, items, PI, cwd=cwd, model=model)
-
-
-def _codex(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.live.codex import codex_items  # noqa: PLC0415 - few sessions of a night are read
-
-    items, last = codex_items(dialect.context(transcript)), transcript.files.paths[-1]
-    return _of_codex(items, counters_in(records_backward(last) if last.suffix == ".jsonl" else ()), transcript.files)
-
-
-def _of_codex(items: list[Item], counters: "Counters", files: SessionFiles) -> Reading:
-    cwd = _text(fields_of(first_record(files.paths[0]).get("payload")).get("cwd"))
-    usage, window, model, _ = counters
-    behind = counters.behind(items)
-    return Reading("codex", items, CODEX, cwd=cwd, model=model, window=window, recorded=usage, behind=behind)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-_READERS: Mapping[str, Callable[[Dialect, Transcript], Reading]] = {
-    "claude": _claude,
-    "pi": _pi,
-    "openclaw": _pi,
-    "codex": _codex,
-}
-_ENDS: Mapping[str, Callable[[Window, SessionFiles, str], Reading]] = {
-    "claude": _end_of_claude,
-    "pi": _end_of_pi,
-    "openclaw": _end_of_pi,
-    "codex": _end_of_codex,
-}
+    return model_in(items) if client_of(dialect).compacting.names_model else ""
 
 
 # What a rollout of Codex notes beside its messages: what the provider counted, the window and the model.
-
-
-class Counters(NamedTuple):
-    """What was noted last.
-
-    Attributes:
-        usage: what the provider counted since the last compaction, None where it did not.
-        window: tokens that the model can see; 0 where that is not noted.
-        model: its name, or "".
-        at: when that was counted.
-    """
-
-    usage: Usage | None = None
-    window: int = 0
-    model: str = ""
-    at: datetime | None = None
-
-    def behind(self, items: Sequence[Item]) -> int:
-        """Return the estimate of what was not counted: all behind the last answer before the count.
-
-        The outputs of an answer's tools are written before its count and are not in it.
-        """
-        at = self.at
-        if self.usage is None or at is None:
-            return 0
-        times = [item.message.timestamp if item.message is not None else None for item in items]
-        until = (n for n in range(len(items), 0, -1) if items[n - 1].kind == "assistant" and _by(times[n - 1], at))
-        is_later = any(time is not None and time > at for time in times)
-        return sum(item.tokens for item in items[next(until, 0 if is_later else len(items)) :])
-
-
-def _by(time: datetime | None, at: datetime) -> bool:
-    return time is not None and time <= at
-
-
-def counters_in(backward: Iterable[Mapping[str, Any]]) -> Counters:
-    """Return what the records of a rollout note, given from the last to the first; no more is taken than needed."""
-    usage: Usage | None = None
-    at: datetime | None = None
-    window, model, is_before = 0, "", False
-    for record in backward:
-        payload = fields_of(record.get("payload"))
-        is_before = is_before or record.get("type") == "compacted"
-        if record.get("type") == "turn_context" and not model:
-            model = str(payload.get("model") or "")
-        info = fields_of(payload.get("info") if payload.get("type") == "token_count" else None)
-        counted = read_usage(fields_of(info.get("last_token_usage")))
-        if counted.context_tokens:
-            noted = info.get("model_context_window")
-            window = window or (noted if isinstance(noted, int) else 0)
-            if usage is None and not is_before:
-                usage, at = counted, parse_time(_text_or_none(record.get("timestamp")))
-        if model and (window or is_before):
-            break
-    return Counters(usage, window, model, at)
-
-
-def _text_or_none(value: object) -> str | None:
-    return value if isinstance(value, str) else None

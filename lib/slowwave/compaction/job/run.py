@@ -14,10 +14,10 @@ from slowwave.compaction.job.summary import Summarise
 from slowwave.errors import LockHeldError
 from slowwave.files import private_folder
 from slowwave.formats.append import locked_file
+from slowwave.formats.sessions import StoredSession
 from slowwave.places import home_folder
 from slowwave.report import Gate, Item, Report
 from slowwave.settings import Settings
-from slowwave.stores.model import StoredSession
 
 Flush = Callable[[StoredSession], Report]
 

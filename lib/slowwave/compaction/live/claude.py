@@ -16,15 +16,17 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from slowwave.compaction.items import Item, items_of, usage_of
+from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.live.trail import BEGINS, LARGE_BYTES, SPEAKS, TURN, About, Kind, Records, Scales, Trail
-from slowwave.compaction.live.window import Block, backward
+from slowwave.compaction.live.window import Block, Window, backward
 from slowwave.compaction.tokens import CLAUDE
 from slowwave.formats.claude.context import FILLER, sent
-from slowwave.formats.claude.messages import ClaudeMessage
-from slowwave.formats.claude.records import CHAINED, DECODER, SPOKEN, Envelope, Node
-from slowwave.formats.claude.resume import BRIDGE_S, version_in
+from slowwave.formats.claude.dialect import ClaudeTranscript
+from slowwave.formats.claude.records import CHAINED, DECODER, SPOKEN, ClaudeMessage, Envelope, Node
+from slowwave.formats.claude.resume import BRIDGE_S, FIRST_THAT_KEEPS, version_in, version_of
+from slowwave.formats.client import Dialect
 from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import REFUSALS, Message, Origin, Role, SessionFiles, Span, ToolResult
+from slowwave.formats.model import REFUSALS, Message, Origin, Role, SessionFiles, Span, ToolResult, Transcript
 from slowwave.formats.salvage import clean, whole
 from slowwave.formats.times import parse_time
 
@@ -563,3 +565,24 @@ def message_of(offset: int, raw: bytes) -> Message:
     """Return a record of a person or a model as its message."""
     env = DECODER.decode(clean(raw))
     return ClaudeMessage(cast("Role", env.type), Node(env, Span(0, 0, offset, raw), 0), True, False)  # noqa: FBT003 - fields of a struct
+
+
+# A session of this client as compaction looks at it: read as a whole, and from the end that a window holds.
+
+
+def whole_reading(dialect: Dialect, transcript: Transcript) -> Reading:
+    """Return a session that was read as a whole, or from its last compaction on."""
+    return _of_claude(claude_items(dialect.context(transcript)), version_of(cast("ClaudeTranscript", transcript).tree))
+
+
+def _of_claude(items: list[Item], version: tuple[int, int]) -> Reading:
+    model = counted(items)
+    return Reading("claude", items, CLAUDE, version >= FIRST_THAT_KEEPS, model=model)
+
+
+def end_reading(window: Window, files: SessionFiles, _dialect: str) -> Reading:
+    """Return the end of a context."""
+    versions = (version_in(env.version) for _, env in reversed(window.records) if env.version)
+    about = About(version=next(filter(None, versions), (2, 1)))
+    reading = _of_claude(window.items(about), about.version)
+    return reading._replace(earlier=window.earlier(files, about))

@@ -1,16 +1,19 @@
 """The trail of a Codex rollout that was never compacted: its items in order, without the turns that were taken back."""
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from slowwave.compaction.items import Item, items_of
+from slowwave.compaction.items import Item, Usage, items_of, read_usage
+from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, About, Kind, Records, Scales, Trail
-from slowwave.compaction.live.window import Block, forward, loses_lines
-from slowwave.compaction.tokens import CODEX
+from slowwave.compaction.live.window import Block, Window, forward, loses_lines
+from slowwave.compaction.tokens import CODEX, fields_of
+from slowwave.formats.client import Dialect
 from slowwave.formats.codex.messages import (
     DEFAULT_LIMIT,
     SUMMARY_PREFIX,
@@ -33,8 +36,10 @@ from slowwave.formats.codex.records import (
     line_of,
 )
 from slowwave.formats.codex.replay import is_boundary, is_header, is_renewed, repaired, replay, rolled_back
-from slowwave.formats.model import REFUSALS, Message, SessionFiles, Span
+from slowwave.formats.model import REFUSALS, Message, SessionFiles, Span, Transcript
 from slowwave.formats.salvage import whole
+from slowwave.formats.times import parse_time
+from slowwave.formats.writing import first_record, records_backward
 
 # of what a scale takes off each item as standing around its words, what does not stand around a summary's
 _UNSAID = 120
@@ -319,3 +324,86 @@ def _said(raw: bytes) -> str:
     except REFUSALS:
         return ""
     return content[0].text if len(content) == 1 else ""
+
+
+# A session of this client as compaction looks at it: read as a whole, and from the end that a window holds.
+
+
+class Counters(NamedTuple):
+    """What was noted last.
+
+    Attributes:
+        usage: what the provider counted since the last compaction, None where it did not.
+        window: tokens that the model can see; 0 where that is not noted.
+        model: its name, or "".
+        at: when that was counted.
+    """
+
+    usage: Usage | None = None
+    window: int = 0
+    model: str = ""
+    at: datetime | None = None
+
+    def behind(self, items: Sequence[Item]) -> int:
+        """Return the estimate of what was not counted: all behind the last answer before the count.
+
+        The outputs of an answer's tools are written before its count and are not in it.
+        """
+        at = self.at
+        if self.usage is None or at is None:
+            return 0
+        times = [item.message.timestamp if item.message is not None else None for item in items]
+        until = (n for n in range(len(items), 0, -1) if items[n - 1].kind == "assistant" and _by(times[n - 1], at))
+        is_later = any(time is not None and time > at for time in times)
+        return sum(item.tokens for item in items[next(until, 0 if is_later else len(items)) :])
+
+
+def _by(time: datetime | None, at: datetime) -> bool:
+    return time is not None and time <= at
+
+
+def counters_in(backward: Iterable[Mapping[str, Any]]) -> Counters:
+    """Return what the records of a rollout note, given from the last to the first; no more is taken than needed."""
+    usage: Usage | None = None
+    at: datetime | None = None
+    window, model, is_before = 0, "", False
+    for record in backward:
+        payload = fields_of(record.get("payload"))
+        is_before = is_before or record.get("type") == "compacted"
+        if record.get("type") == "turn_context" and not model:
+            model = str(payload.get("model") or "")
+        info = fields_of(payload.get("info") if payload.get("type") == "token_count" else None)
+        counted = read_usage(fields_of(info.get("last_token_usage")))
+        if counted.context_tokens:
+            noted = info.get("model_context_window")
+            window = window or (noted if isinstance(noted, int) else 0)
+            if usage is None and not is_before:
+                usage, at = counted, parse_time(_text_or_none(record.get("timestamp")))
+        if model and (window or is_before):
+            break
+    return Counters(usage, window, model, at)
+
+
+def _text_or_none(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def whole_reading(dialect: Dialect, transcript: Transcript) -> Reading:
+    """Return a session that was read as a whole, or from its last compaction on."""
+    items, last = codex_items(dialect.context(transcript)), transcript.files.paths[-1]
+    return _of_codex(items, counters_in(records_backward(last) if last.suffix == ".jsonl" else ()), transcript.files)
+
+
+def _of_codex(items: list[Item], counters: Counters, files: SessionFiles) -> Reading:
+    cwd = _text_or_none(fields_of(first_record(files.paths[0]).get("payload")).get("cwd")) or ""
+    usage, window, model, _ = counters
+    behind = counters.behind(items)
+    return Reading("codex", items, CODEX, cwd=cwd, model=model, window=window, recorded=usage, behind=behind)
+
+
+def end_reading(window: Window, files: SessionFiles, _dialect: str) -> Reading:
+    """Return the end of a context."""
+    trail = cast("CodexTrail", window.trail)
+    items = window.items(About())
+    reading = _of_codex(items, counters_in(trail.counters()), files)
+    return reading._replace(earlier=window.earlier(files, About()))

@@ -14,8 +14,8 @@ from slowwave.compaction.tokens import CERSEI as RULE
 from slowwave.compaction.tokens import CRABTALK as CRABTALK_RULE
 from slowwave.compaction.tokens import ULID as ULID_RULE
 from slowwave.formats.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry
-from slowwave.formats.crabtalk import DECODER as CRABTALK_DECODER
-from slowwave.formats.crabtalk import SKIPPED, CrabtalkMessage, Line, kind_of, meta_of
+from slowwave.formats.crabtalk.dialect import DECODER as CRABTALK_DECODER
+from slowwave.formats.crabtalk.dialect import SKIPPED, CrabtalkMessage, Line, kind_of, meta_of
 from slowwave.formats.model import SessionFiles, Span
 from slowwave.formats.salvage import clean
 from slowwave.formats.tail import first_record

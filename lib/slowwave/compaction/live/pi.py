@@ -4,22 +4,34 @@ The walk goes backward through the file, since no entry stands before its parent
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from slowwave.compaction.files import NO_FILES, of_details, without_tags
 from slowwave.compaction.items import Item, has_failed, item_of, usage_of
 from slowwave.compaction.items import Kind as ItemKind
+from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.live.trail import BEGINS, SPEAKS, TURN, About, Kind, Records, Scales, Trail
-from slowwave.compaction.live.window import Block, backward
+from slowwave.compaction.live.window import Block, Window, backward
 from slowwave.compaction.tokens import IMAGE_LENGTH, PI, stringify, units
-from slowwave.formats.model import SessionFiles, Span
+from slowwave.errors import UsageError
+from slowwave.formats.client import Dialect
+from slowwave.formats.model import SessionFiles, Span, Transcript
 from slowwave.formats.openclaw.context import OWN_TYPES
-from slowwave.formats.pi.context import header_of, session_entries
-from slowwave.formats.pi.messages import PiMessage, parts_of
-from slowwave.formats.pi.records import DECODER, Entry, Loaded, entry_of, loses_entries, text_or_empty
+from slowwave.formats.pi.dialect import PiTranscript, header_of, session_entries, settings_of
+from slowwave.formats.pi.records import (
+    DECODER,
+    Entry,
+    Loaded,
+    PiMessage,
+    entry_of,
+    loses_entries,
+    parts_of,
+    text_or_empty,
+)
 from slowwave.formats.salvage import clean
+from slowwave.formats.writing import first_record
 
 # around the words of a block: names of fields, an id
 _SCALES = Scales(PI, 35)
@@ -229,3 +241,38 @@ def _item(entry: Entry, cwd: str, *, is_stale: bool) -> Item:
         files = NO_FILES if body.get("fromHook") else of_details(body.get("details"))
         return item._replace(summary=without_tags(text_or_empty(body.get("summary"))), files=files)
     return item._replace(usage=usage_of(body)) if kind == "assistant" else item
+
+
+# A session of this client as compaction looks at it: read as a whole, and from the end that a window holds.
+
+
+def whole_reading(dialect: Dialect, transcript: Transcript) -> Reading:
+    """Return a session that was read as a whole, or from its last compaction on.
+
+    Raises:
+        UsageError: nothing can be told of where its client would go on; the message says why.
+    """
+    whole, files = cast("PiTranscript", transcript), transcript.files
+    if any(entry.type in OWN_TYPES for entry in whole.loaded.entries):
+        raise UsageError(
+            f"{files.id}: holds OpenClaw's own records (leaf, reset), which move the place where a compaction has to"
+            " stand: send /compact in OpenClaw to compact it"
+        )
+    cwd = text_or_empty(first_record(files.paths[0]).get("cwd"))
+    model = whole.model.name if whole.model is not None else ""
+    return _of_pi(dialect.name, pi_items(whole.path, whole.loaded, cwd), cwd, model)
+
+
+def _of_pi(dialect: str, items: list[Item], cwd: str, model: str) -> Reading:
+    return Reading(dialect, items, PI, cwd=cwd, model=model)
+
+
+def end_reading(window: Window, files: SessionFiles, dialect: str) -> Reading:
+    """Return the end of a context."""
+    about = About(text_or_empty(first_record(files.paths[0]).get("cwd")))
+    entries = [entry_of(env, span) for span, env in window.records]
+    model = settings_of(entries, entries).model
+    items = window.items(about)
+    return _of_pi(dialect, items, about.cwd, model.name if model is not None else "")._replace(
+        earlier=window.earlier(files, about)
+    )

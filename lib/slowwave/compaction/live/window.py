@@ -3,11 +3,11 @@
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import cache
 from importlib import import_module
 from io import BytesIO
 from itertools import accumulate, compress, repeat
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeVar, cast
 
 import msgspec
@@ -17,6 +17,7 @@ from slowwave.compaction.live.trail import About, Earlier, Kind, Records, Trail
 from slowwave.errors import UnreadableError
 from slowwave.formats.lines import LONG_LINE_BYTES, odd_line, open_regular, read_range
 from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Span, is_utf8
+from slowwave.formats.registry import client_of
 from slowwave.formats.tail import BLOCK_BYTES, find_last
 
 if TYPE_CHECKING:
@@ -25,19 +26,6 @@ if TYPE_CHECKING:
 
 # Sessions up to this size are read as a whole; of longer ones no more than a plan needs is decoded.
 WINDOW_BYTES = 2 << 20
-# Where the kind of a dialect stands, as ``module:name`` below this package; imported when a session of it is read.
-_KINDS = {
-    "cersei": "linear:CERSEI",
-    "crabtalk": "linear:CRABTALK",
-    "ulid": "linear:ULID",
-    "pi": "pi:PI_SESSION",
-    "openclaw": "pi:PI_SESSION",
-    "claude": "claude:CLAUDE_CODE",
-    "codex": "codex:ROLLOUT",
-}
-# What a compaction says in raw bytes, for the clients whose trails are walked from the beginning; a walk from the end
-# meets one at once.
-_COMPACTIONS = {"cersei": b'"summary"', "crabtalk": b'"compact"', "ulid": b'"compaction"', "codex": b'"compacted"'}
 _PLAIN_ID = re.compile(rb"[\w:|.-]+")
 # A session is seldom gone on with for longer without the next one.
 _NEAR_BYTES = 16 << 20
@@ -83,7 +71,9 @@ def has_trail(dialect: str, files: SessionFiles) -> bool:
     Raises:
         OSError: a file cannot be looked at.
     """
-    return dialect in _KINDS and all(path.is_file() and path.suffix != ".zst" for path in files.paths)
+    return bool(client_of(dialect).compacting.adapter) and all(
+        path.is_file() and path.suffix != ".zst" for path in files.paths
+    )
 
 
 def seems_compacted(dialect: str, files: SessionFiles) -> bool:
@@ -92,8 +82,8 @@ def seems_compacted(dialect: str, files: SessionFiles) -> bool:
     Raises:
         UnreadableError: the file cannot be opened.
     """
-    mark = _COMPACTIONS.get(dialect)
-    if mark is None:
+    mark = client_of(dialect).compacting.record
+    if not mark:
         return False
     path = files.paths[-1]
     with open_regular(path) as file:
@@ -114,7 +104,7 @@ def trail_of(dialect: str, files: SessionFiles) -> Trail | None:
     Raises:
         UnreadableError: a file cannot be opened.
     """
-    return _kind_of(dialect).trail(files) if dialect in _KINDS else None
+    return _kind_of(dialect).trail(files) if client_of(dialect).compacting.adapter else None
 
 
 def window_of(dialect: str, files: SessionFiles, trail: Trail, size: int) -> Window:
@@ -129,10 +119,19 @@ def window_of(dialect: str, files: SessionFiles, trail: Trail, size: int) -> Win
     return Window(records, trail, start, kind)
 
 
-@cache
+def reading_by(dialect: str, name: str) -> Any:
+    """Return a function of the adapter of a client that makes a reading, None where it leaves that to others."""
+    rules = client_of(dialect).compacting
+    return getattr(_module(rules.adapter), name) if rules.has_readings else None
+
+
 def _kind_of(dialect: str) -> Kind:
-    module, _, name = _KINDS[dialect].partition(":")
-    return cast("Kind", getattr(import_module(f"slowwave.compaction.live.{module}"), name))
+    adapter = client_of(dialect).compacting.adapter
+    return cast("Kind", getattr(_module(adapter), adapter.partition(":")[2]))
+
+
+def _module(adapter: str) -> ModuleType:
+    return import_module(f"slowwave.compaction.live.{adapter.partition(':')[0]}")
 
 
 # The records of a file from the first to the last and from the last to the first, a block of lines at a time.
