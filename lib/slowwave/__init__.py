@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from slowwave.formats.model import Message, Text, ToolCall, Transcript
+    from slowwave.formats.writing import Compaction, Draft
     from slowwave.library import Dreaming, context_of, read_session
     from slowwave.stores.sessions import Sessions
-    from slowwave.stores.writing.base import Compaction, Draft
 
 __version__ = "0.1.0"
 __all__ = [
@@ -29,8 +29,8 @@ __all__ = [
 ]
 
 _PLACES = {
-    "Compaction": "stores.writing.base",
-    "Draft": "stores.writing.base",
+    "Compaction": "formats.writing",
+    "Draft": "formats.writing",
     "Dreaming": "library",
     "Message": "formats.model",
     "Sessions": "stores.sessions",

@@ -13,13 +13,13 @@ from slowwave.consolidation.lock import DreamLock, held, refusal
 from slowwave.files import atomic_write, private_folder
 from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import by_name, read_for_context
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.folder import STATE_FILE
 from slowwave.report import Gate
 from slowwave.settings import Settings
-from slowwave.stores.model import StoredSession
+from slowwave.stores.roots import session_of_path
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.walk import session_of_path
-from slowwave.stores.writing.registry import known_head
+from slowwave.stores.writers import known_head
 
 
 def read_session(path: Path) -> Transcript:

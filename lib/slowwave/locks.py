@@ -2,7 +2,7 @@
 
 Such a lock ends with the process however that dies, needs no rule for stale ones, and is the primitive of
 :func:`filelock.lock_descriptor`, so tools built on either exclude each other. The locks of other programs are another
-matter (:mod:`slowwave.stores.locks`, :mod:`slowwave.consolidation.lock`).
+matter (:mod:`slowwave.formats.locks`, :mod:`slowwave.consolidation.lock`).
 """
 
 import errno

@@ -9,7 +9,7 @@ import msgspec
 from measure import Row, Work, compared, cpu_of
 from sessions_data import VERSION, Maker, cersei_lines, write_lines
 
-from slowwave.formats.lines import lines_with, raw_lines
+from slowwave.formats.lines import raw_lines
 from slowwave.formats.rewrite import rewrite_without
 
 # the order in which Cersei writes its fields; a line that begins otherwise is decoded
@@ -29,11 +29,13 @@ def _plan(path: Path) -> list[tuple[int, int]]:
     """Find the tombstones and what they delete; every line that goes was decoded."""
     gone: list[tuple[int, int]] = []
     deleted: set[bytes] = set()
-    for offset, line in lines_with(path, b'"tombstone"'):
+    for offset, line in raw_lines(path):
+        if b'"tombstone"' not in line:
+            continue
         entry = _DECODER.decode(line)
         if entry.type == "tombstone":
             deleted.add(entry.deleted_uuid.encode())
-            gone.append((offset, len(line)))
+            gone.append((offset, len(line) - 1))
     for offset, line in raw_lines(path):
         head = _HEAD.match(line)
         if (head is None or head[1] in deleted) and _DECODER.decode(line).uuid.encode() in deleted:

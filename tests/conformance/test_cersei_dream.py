@@ -14,8 +14,8 @@ import pytest
 from slowwave.consolidation.gates import changed_since, read_state, render_state, session_gate, time_gate
 from slowwave.consolidation.lock import held, refusal
 from slowwave.formats.model import SessionFiles, SessionKind
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.folder import LOCK_FILE, STATE_FILE
-from slowwave.stores.model import StoredSession
 
 NOW = datetime(2026, 11, 21, 3, 30, tzinfo=UTC)
 SECONDS = int(NOW.timestamp())

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 from slowwave.formats.append import session_id
+from slowwave.formats.codex.client import find_rollout, thread_name
 from slowwave.formats.codex.dialect import CODEX
-from slowwave.formats.codex.home import find_rollout, rollout_named, thread_name
 from slowwave.formats.codex.messages import SUMMARY_PREFIX
 from tests.unit.formats.codex_files import (
     THREAD,
@@ -70,13 +70,6 @@ def test_a_plain_rollout_is_preferred_to_a_compressed_one(tmp_path: Path) -> Non
     assert find_rollout(beside, PARENT) == plain
     plain.unlink()
     assert find_rollout(beside, PARENT) == packed
-
-
-def test_ids_without_a_rollout_are_skipped_when_a_name_is_looked_up(tmp_path: Path) -> None:
-    path = rollout(tmp_path / "sessions" / "2026" / "11" / "21", meta())
-    rows = [{"id": THREAD, "thread_name": "fix"}, {"id": PARENT, "thread_name": "fix"}]
-    (tmp_path / "session_index.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    assert rollout_named(tmp_path, "fix") == path
 
 
 def test_a_fork_by_reference_has_its_parent_s_turns_wherever_that_went(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.job.story import compact_one
 from slowwave.errors import CorruptStateError, SlowwaveError
 from slowwave.formats.model import SessionFiles
+from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report
-from slowwave.stores.model import StoredSession
 from tests.properties import compaction_scan as scan
 from tests.properties.compaction_scribes import CLIENTS, CWD, TORN
 from tests.properties.compaction_world import World, orphans

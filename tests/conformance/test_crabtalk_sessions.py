@@ -11,8 +11,8 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.errors import UnreadableError
-from slowwave.formats import crabtalk
-from slowwave.formats.crabtalk import (
+from slowwave.formats.crabtalk import dialect as crabtalk
+from slowwave.formats.crabtalk.dialect import (
     CRABTALK,
     CrabtalkTranscript,
     Meta,
@@ -21,10 +21,10 @@ from slowwave.formats.crabtalk import (
     sequence_of,
     session_id,
 )
+from slowwave.formats.crabtalk.write import CrabtalkWriter, latest_file
 from slowwave.formats.messages import PlainMessage, normal_form
 from slowwave.formats.model import Message, Origin, SessionFiles, Text
-from slowwave.stores.writing.base import Compaction, Draft, Means, Target
-from slowwave.stores.writing.crabtalk import CrabtalkWriter, latest_file
+from slowwave.formats.writing import Compaction, Draft, Means, Target
 
 NOW = datetime(2026, 2, 25, 10, tzinfo=UTC)
 META = {"agent": "crab", "created_by": "user", "created_at": "2026-02-25T10:00:00+00:00", "title": "", "uptime_secs": 0}

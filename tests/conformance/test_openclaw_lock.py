@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import LockHeldError, LockLostError, MovedError
-from slowwave.stores.locks import STORE_LOCK, TRANSCRIPT_LOCK, held_lock, holder
-from slowwave.stores.openclaw.store import SessionEntry, SessionStore, read_store, update_store
+from slowwave.formats.locks import STORE_LOCK, TRANSCRIPT_LOCK, held_lock, holder
+from slowwave.formats.openclaw.store import SessionEntry, SessionStore, read_store, update_store
 
 # A process that was started in the background ignores some signals, and so do its children.
 HOLDER = """
@@ -24,7 +24,7 @@ import signal, sys
 from pathlib import Path
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT):
     signal.signal(number, signal.SIG_DFL)
-from slowwave.stores.locks import held_lock
+from slowwave.formats.locks import held_lock
 with held_lock(Path("sessions.jsonl")):
     print("held", flush=True)
     sys.stdin.read()

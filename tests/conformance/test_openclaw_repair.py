@@ -4,7 +4,7 @@ from typing import Any
 
 from slowwave.formats.model import Span
 from slowwave.formats.openclaw.context import MISSING, Repaired, repaired
-from slowwave.formats.pi.context import Said
+from slowwave.formats.pi.dialect import Said
 from slowwave.formats.pi.records import DECODER, entry_of
 
 ENTRY = entry_of(DECODER.decode(b'{"type":"message","id":"a","message":{}}'), Span(0, 1, 0, b"{}"))

@@ -1,4 +1,4 @@
-"""``sessions.json``, session keys and transcript names, after the tests of Clawdbot 2026.1.27.
+"""``sessions.json`` and transcript names, after the tests of Clawdbot 2026.1.27.
 
 The names are those of ``config/sessions.test.ts`` and ``config/sessions.cache.test.ts``. Two deviations: a store that
 cannot be read is an error where the client takes it for empty and wipes it at the next write, and a list is taken for
@@ -14,10 +14,15 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.openclaw.keys import Inbound, derive_key, group_name, session_key
-from slowwave.stores.kinds import OpenclawHome
-from slowwave.stores.openclaw.sessions import facts_beside, transcript_name
-from slowwave.stores.openclaw.store import SessionEntry, SessionStore, read_store, update_entry, update_store
+from slowwave.formats.openclaw.client import Openclaw
+from slowwave.formats.openclaw.sessions import facts_beside, transcript_name
+from slowwave.formats.openclaw.store import (
+    SessionEntry,
+    SessionStore,
+    read_store,
+    update_entry,
+    update_store,
+)
 
 MAIN = "agent:main:main"
 
@@ -30,61 +35,6 @@ def written(folder: Path, value: object) -> Path:
 
 def entry(session_id: str, updated_at: int) -> SessionEntry:
     return SessionEntry({}).patched({"sessionId": session_id, "updatedAt": updated_at})
-
-
-def test_returns_normalized_per_sender_key() -> None:
-    assert derive_key("per-sender", Inbound("whatsapp:+1555")) == "+1555"
-
-
-def test_falls_back_to_unknown_when_sender_missing() -> None:
-    assert derive_key("per-sender", Inbound()) == "unknown"
-
-
-def test_global_scope_returns_global() -> None:
-    assert derive_key("global", Inbound("+1")) == "global"
-
-
-def test_keeps_group_chats_distinct() -> None:
-    assert derive_key("per-sender", Inbound("12345-678@g.us")) == "whatsapp:group:12345-678@g.us"
-
-
-def test_prefixes_group_keys_with_provider_when_available() -> None:
-    message = Inbound("12345-678@g.us", "whatsapp", "group")
-    assert derive_key("per-sender", message) == "whatsapp:group:12345-678@g.us"
-
-
-def test_keeps_explicit_provider_when_provided_in_group_key() -> None:
-    message = Inbound("discord:group:12345", chat_type="group")
-    assert session_key("per-sender", message, "main") == "agent:main:discord:group:12345"
-
-
-def test_builds_discord_display_name_with_guild_and_channel_slugs() -> None:
-    shown = group_name("discord", group_channel="#general", space="friends-of-clawd", other="123")
-    assert shown == "discord:friends-of-clawd#general"
-
-
-def test_collapses_direct_chats_to_main_by_default() -> None:
-    assert session_key("per-sender", Inbound("+1555")) == MAIN
-
-
-def test_collapses_direct_chats_to_main_even_when_sender_missing() -> None:
-    assert session_key("per-sender", Inbound()) == MAIN
-
-
-def test_maps_direct_chats_to_main_key_when_provided() -> None:
-    assert session_key("per-sender", Inbound("whatsapp:+1555"), "main") == MAIN
-
-
-def test_uses_custom_main_key_when_provided() -> None:
-    assert session_key("per-sender", Inbound("+1555"), "primary") == "agent:main:primary"
-
-
-def test_keeps_global_scope_untouched() -> None:
-    assert session_key("global", Inbound("+1555")) == "global"
-
-
-def test_leaves_groups_untouched_even_with_main_key() -> None:
-    assert session_key("per-sender", Inbound("12345-678@g.us"), "main") == "agent:main:whatsapp:group:12345-678@g.us"
 
 
 def test_update_session_store_entry_preserves_existing_fields_when_patching(tmp_path: Path) -> None:
@@ -143,8 +93,8 @@ def test_derives_session_transcripts_dir_from_clawdbot_state_dir(tmp_path: Path)
     sessions = tmp_path / "agents" / "main" / "sessions"
     sessions.mkdir(parents=True)
     written(sessions, {})
-    kind = OpenclawHome()
-    (root,) = kind.usual({"CLAWDBOT_STATE_DIR": str(tmp_path), "HOME": "/home/ignored"})
+    kind = Openclaw()
+    (root,) = kind.homes({"CLAWDBOT_STATE_DIR": str(tmp_path), "HOME": "/home/ignored"})
     places = kind.places(root, os.listdir(root), [])  # noqa: PTH208 - as the callers do
     assert places is not None
     assert [place.path for place in places] == [str(sessions)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.stores.openclaw.upkeep import (
+from slowwave.stores.upkeep import (
     Beside,
     Goes,
     Kept,

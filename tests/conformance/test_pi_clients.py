@@ -8,9 +8,8 @@ import pytest
 
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles
-from slowwave.formats.pi.context import said, session_entries
-from slowwave.formats.pi.dialect import PI, PiTranscript
-from slowwave.formats.pi.messages import parts_of
+from slowwave.formats.pi.dialect import PI, PiTranscript, said, session_entries
+from slowwave.formats.pi.records import parts_of
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "clients" / "corpus"
 CASES = sorted([*CORPUS.glob("pi/*/context.json"), *CORPUS.glob("clawdbot/*/context.json")])

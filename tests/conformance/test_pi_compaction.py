@@ -12,7 +12,7 @@ from slowwave.compaction.pi import pi_items
 from slowwave.compaction.plan import KEEP_RECENT_TOKENS, Budget, Cut, Plan, find_cut, is_over_budget, prepare
 from slowwave.compaction.requests import joined
 from slowwave.formats.pi.dialect import PI
-from slowwave.stores.writing.base import Compaction
+from slowwave.formats.writing import Compaction
 from tests.conformance.pi_manager import Manager
 from tests.unit.formats.pi_files import Session, call
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import SlowwaveError, UnreadableError, UsageError
+from slowwave.formats.writing import Compaction
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing.base import Compaction
 from tests.conformance.pi_manager import Manager, Ticking
 from tests.unit.formats.pi_files import HEADER, Session
 

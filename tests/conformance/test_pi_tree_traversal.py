@@ -12,7 +12,7 @@ import pytest
 
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.formats.pi.dialect import PI
-from slowwave.stores.writing.base import Compaction
+from slowwave.formats.writing import Compaction
 from tests.conformance.pi_manager import Manager
 from tests.unit.formats.pi_files import Session
 

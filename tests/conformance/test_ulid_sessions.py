@@ -19,13 +19,13 @@ from slowwave.compaction.tokens import rule_of
 from slowwave.errors import UsageError
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles, Text, ToolCall
+from slowwave.formats.ulid.client import is_ulid
 from slowwave.formats.ulid.dialect import ULID, UlidTranscript
-from slowwave.formats.ulid.metadata import is_ulid
+from slowwave.formats.ulid.write import UlidWriter
+from slowwave.formats.writing import Block, Compaction, Draft, Means, Target
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import list_sessions
-from slowwave.stores.writing.base import Block, Compaction, Draft, Means, Target
-from slowwave.stores.writing.ulid import UlidWriter
 
 ID = "01JKQ5W8ZP3V9YB2C4D6E8F0GH"
 NOW = datetime(2025, 2, 11, 10, tzinfo=UTC)

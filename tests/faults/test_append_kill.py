@@ -14,7 +14,7 @@ from slowwave.formats.append import append_forking, append_record
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
 from slowwave.formats.rewrite import rewrite_without
-from slowwave.formats.tail import last_lines
+from slowwave.formats.tail import lines_backward
 
 ROUNDS = 200 if os.environ.get("DRILLS") == "full" else 15
 BODY = b"x" * 6_000_000  # long enough for a kill to fall into the middle of the write
@@ -85,7 +85,7 @@ def test_a_writer_killed_at_a_random_moment_leaves_a_torn_tail_at_most(tmp_path:
         append_record(path, b'{"number":-7}', timeout_s=1)
         healed, problems_then = read(path)
         assert healed == [*found, -7]
-        assert last_lines(path, 1)[0][1] == b'{"number":-7}'  # on a line of its own, also for other readers
+        assert next(lines_backward(path))[1] == b'{"number":-7}'  # on a line of its own, also for other readers
         assert [(p.offset, p.length) for p in problems_then] == [(p.offset, p.length) for p in problems]
         path.unlink()
     assert torn > 0  # otherwise the drill never hit a write

@@ -14,8 +14,8 @@ import pytest
 from slowwave import files
 from slowwave.compaction.job.book import read_book
 from slowwave.compaction.job.recovery import undo
+from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report
-from slowwave.stores.model import StoredSession
 from tests.faults.measured import slowwave
 from tests.unit.compaction.job.talks import IDS, Talk, compacted, job
 

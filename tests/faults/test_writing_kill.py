@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.formats.writing import Compaction
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing.base import Compaction
 from tests.faults.killed import killed_at
 from tests.unit.stores.writing.written import sessions_in
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from slowwave.formats.cersei import encode as cersei
+from slowwave.formats.cersei import write as cersei
 from slowwave.formats.model import ToolCall
 from slowwave.formats.registry import NAMES
 from tests.fuzz.layout import SEPARATOR
@@ -192,7 +192,7 @@ def _openclaw() -> list[bytes]:
 
 
 def _crabtalk() -> list[bytes]:
-    from slowwave.formats import crabtalk  # noqa: PLC0415 - beside its only use
+    from slowwave.formats.crabtalk import dialect as crabtalk  # noqa: PLC0415 - beside its only use
 
     lines = [
         crabtalk.meta_line("crab", "user", at=_AT, title="T"),

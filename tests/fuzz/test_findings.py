@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from slowwave.formats.lines import lines_with
 from slowwave.stores.scan import scan
 from tests.fuzz.invariants import check_listing, check_session, found
 from tests.fuzz.layout import SEPARATOR, written
@@ -80,11 +79,3 @@ def test_every_line_of_a_run_of_bad_lines_counts(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b'{"role":"user","content":"x"}\n' + b"bad\n" * 7)
     assert scan(found(path), "cersei-bare").summary.bad_lines == 7
-
-
-@pytest.mark.parametrize("needle", [b"\n", b"\nb", b"a\nb", b"a\n"])
-@pytest.mark.timeout(20)
-def test_a_needle_with_a_newline_is_found_nowhere(needle: bytes, tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    path.write_bytes(b"a\nb\n")
-    assert list(lines_with(path, needle)) == []

@@ -7,13 +7,13 @@ from typing import Any
 from slowwave.clock import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.model.job import LEFT
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
 from slowwave.models.client import OpenAIModel
 from slowwave.models.meter import Meter
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, ModelSettings, Settings
-from slowwave.stores.model import StoredSession
 from tests.model_server.scripted import Reply, note, notes, number_of, numbered
 from tests.unit.extraction.talk import NOW, RULES, Talk, project
 

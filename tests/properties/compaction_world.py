@@ -8,8 +8,9 @@ from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import compact_sessions
 from slowwave.formats.model import SessionFiles
+from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 from tests.properties import compaction_scan as scan
 from tests.properties.compaction_scribes import CLIENTS, CWD, TORN, Call, Scribe
 from tests.unit.compaction.job.talks import WRITTEN, job

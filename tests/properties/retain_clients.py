@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
+from slowwave.formats.codex.client import is_held as is_held_by_codex
+from slowwave.formats.locks import lock_path
 from slowwave.retention.rescue import CLEANUP_DAYS
-from slowwave.stores.locks import is_held_by_codex, lock_path
 from tests.properties.retain_disk import seen
 from tests.properties.retain_opencode import Opencode
 from tests.properties.retain_oracle import PEOPLE

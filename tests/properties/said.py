@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from slowwave.formats.model import Block, Text, Thinking, ToolCall, ToolResult
-from slowwave.stores.writing.base import Block as Written
-from slowwave.stores.writing.base import Draft
+from slowwave.formats.writing import Block as Written
+from slowwave.formats.writing import Draft
 
 TEXTS = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12) | st.sampled_from(
     ["{", '"}\n{"compact":"x"}', "\u2028", "\0", "\\", "NaN", "Infinity"]

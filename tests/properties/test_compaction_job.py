@@ -18,9 +18,10 @@ from slowwave.compaction.job.story import compact_sessions
 from slowwave.compaction.job.summary import by_ledger
 from slowwave.formats.model import Message, SessionFiles
 from slowwave.formats.registry import sniff
+from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report
 from slowwave.settings import load_settings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 from tests.unit.compaction.job.talks import IDS, NOW, WRITTEN, Talk, compacted, job
 
 SHARED = Path(__file__).parents[2].parent / "shared"

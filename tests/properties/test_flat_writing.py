@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from slowwave.errors import UsageError
 from slowwave.formats.model import Block, Message, ToolResult
+from slowwave.formats.writing import Compaction
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing.base import Compaction
 from tests.properties.said import CALLS, TEXTS, Said, answer, result, user
 from tests.unit.formats import codex_files
 from tests.unit.stores.writing.written import sessions_in

@@ -10,9 +10,9 @@ from typing import Literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.foreign import known_lines
 from slowwave.memory.provenance import look_at_foreign
-from slowwave.stores.model import StoredSession
 from tests.unit.extraction.talk import Talk, project, stored
 
 NOW = datetime(2026, 11, 20, 3, 30, tzinfo=UTC)

@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.clock import FixedClock
-from slowwave.formats.crabtalk import CRABTALK
+from slowwave.formats.crabtalk.dialect import CRABTALK
+from slowwave.formats.crabtalk.write import CrabtalkWriter, file_of
 from slowwave.formats.model import Block, SessionFiles, Text
 from slowwave.formats.ulid.dialect import ULID
-from slowwave.stores.writing.base import Compaction, Draft, Means, Target
-from slowwave.stores.writing.crabtalk import CrabtalkWriter, file_of
-from slowwave.stores.writing.ulid import UlidWriter
+from slowwave.formats.ulid.write import UlidWriter
+from slowwave.formats.writing import Compaction, Draft, Means, Target
 from tests.properties.said import CALLS, TEXTS, Said, answer, result, user
 
 NOW = datetime(2025, 2, 11, 10, tzinfo=UTC)

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from slowwave.formats.walk import Walk
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import Listing, list_sessions
-from slowwave.stores.walk import Walk
 from tests.unit.stores.store_builder import add, cersei, claude, settings_for, write
 
 Step = Callable[[random.Random, Path], None]

@@ -14,11 +14,10 @@ from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles, Span
 from slowwave.formats.openclaw.context import repaired
 from slowwave.formats.openclaw.dialect import OPENCLAW, OpenclawTranscript
-from slowwave.formats.openclaw.keys import parse_key
-from slowwave.formats.pi.context import Said
+from slowwave.formats.openclaw.sessions import artifact_of
+from slowwave.formats.openclaw.store import Fields, parse_key, read_store, update_store, values_of
+from slowwave.formats.pi.dialect import Said
 from slowwave.formats.pi.records import DECODER, entry_of
-from slowwave.stores.openclaw.sessions import artifact_of
-from slowwave.stores.openclaw.store import Fields, read_store, update_store, values_of
 from tests.unit.formats.openclaw_files import Agent, session
 from tests.unit.formats.pi_files import call
 

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.errors import UsageError
+from slowwave.formats.writing import Compaction
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing.base import Compaction
 from tests.unit.stores.writing.written import sessions_in
 
 TOKEN = re.compile(r"[ms]\d+\Z")

@@ -12,10 +12,11 @@ from tempfile import TemporaryDirectory
 from slowwave.clock import FixedClock
 from slowwave.consolidation.job import consolidate_project
 from slowwave.extraction.job import extract_sessions
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
 from slowwave.memory.foreign import known_lines
 from slowwave.settings import ExtractionSettings, Settings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 from tests.quality.unsynced import unsynced
 from tests.unit.extraction.talk import Talk, stored
 

@@ -12,10 +12,11 @@ from slowwave.clock import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.formats.model import SessionFiles, Text, Transcript
 from slowwave.formats.registry import by_name, detect
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
 from slowwave.settings import Settings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 from tests.quality.unsynced import unsynced
 
 # long after the last session, so that none counts as live

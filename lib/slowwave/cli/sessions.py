@@ -30,8 +30,6 @@ _MODULES = {
 }
 # a search keeps what was said in its index, an export in its file
 _READING = ("list", "show", "context", "text", "diff", "resume")
-# as dialects.registry.NAMES has them, which --help need not import (a test compares them)
-DIALECTS = ("claude", "cersei", "cersei-bare", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid")
 KINDS = ("main", "subagent", "fork")
 _HERE = "without ID: the most recent one of the current folder"
 _ID = "a session id, its unique beginning, or the path of one of its files"
@@ -116,8 +114,13 @@ def _reading(command: _Command) -> None:
 
 def _filters(parser: argparse.ArgumentParser) -> None:
     add_project_option(parser)
-    names = ", ".join(DIALECTS)
-    parser.add_argument("--dialect", default="", metavar="NAME", help=f"only sessions of this client's form: {names}")
+    # --help imports no client
+    parser.add_argument(
+        "--dialect",
+        default="",
+        metavar="NAME",
+        help="only sessions of this client's form (claude, pi, ...; ? names all)",
+    )
     parser.add_argument("--kind", default="", choices=KINDS, help="only main sessions, sub-agents or forks")
     when = "a date (2026-11-20), or how long ago (7d)"
     parser.add_argument("--since", metavar="WHEN", help=f"only what was worked in since then: {when}")
@@ -145,9 +148,10 @@ def _writing(command: _Command) -> None:
     append.add_argument("--tool", default="", metavar="NAME", help="the tool that answers")
     append.add_argument(
         "--dialect",
-        choices=("claude", "cersei", "pi", "crabtalk", "ulid"),
         default="cersei",
-        help="of a new session (cersei); an old one keeps its own. pi needs --answer: it keeps no session without one",
+        metavar="NAME",
+        help="of a new session (cersei; or claude, pi, crabtalk, ulid); an old one keeps its own. pi needs --answer: it"
+        " keeps no session without one",
     )
     append.add_argument("--cwd", type=Path, default=None, metavar="DIR", help="working folder of a new session")
     new = command(

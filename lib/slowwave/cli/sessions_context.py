@@ -7,18 +7,19 @@ which was read.
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from slowwave.cli.output import bold, say, say_json, tell_damage, warn
 from slowwave.cli.sessions_target import Target, chosen_session, opened, readable_session
 from slowwave.errors import DONE, NotFoundError, UsageError
+from slowwave.formats.client import Dialect, Notes
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles, Transcript
-from slowwave.formats.registry import Dialect, Notes, read_for_context
+from slowwave.formats.registry import client_of, read_for_context
+from slowwave.formats.sessions import StoreProblem
 from slowwave.stores.catalogue import FileNotes, context_notes
-from slowwave.stores.model import StoreProblem
 from slowwave.stores.roots import read_head
 
 
@@ -54,7 +55,7 @@ def _context_of(args: argparse.Namespace, target: Target) -> int:
 
 def _read(dialect: Dialect, files: SessionFiles, session: str, notes: Notes) -> Transcript:
     """Read the session that ``session`` names in a file that may hold several."""
-    if session and dialect.name in ("opencode", "openclaw"):
+    if session and client_of(dialect.name).has_databases:
         files = SessionFiles(session, files.paths, files.problems)
     return read_for_context(dialect, files, notes)
 
@@ -67,16 +68,6 @@ def _print_messages(messages: Iterable[dict[str, object]]) -> None:
                 say(str(value) if name == "text" else f"  {name}: {value}")
 
 
-# ID and PATH stand for the session's; each was taken from the client's own help, Cersei's from its document
-_COMMANDS: Mapping[str, tuple[str, ...]] = {
-    "claude": ("claude", "--resume", "ID"),
-    "codex": ("codex", "resume", "ID"),
-    "pi": ("pi", "--session", "PATH"),
-    "opencode": ("opencode", "--session", "ID"),
-    "cersei": ("abstract", "--resume", "ID"),
-}
-
-
 def resume(args: argparse.Namespace) -> int:
     """Print the command that goes on with a session, in its working folder.
 
@@ -87,12 +78,13 @@ def resume(args: argparse.Namespace) -> int:
 
     found = chosen_session(args, args.id)
     dialect, files = opened(found)
-    if dialect.name not in _COMMANDS:
+    resuming = client_of(dialect.name).resume
+    if not resuming:
         raise UsageError(f"{found.id}: {dialect.name} has no command that resumes a session")
     head = read_head(found)
     cwd = "" if isinstance(head, StoreProblem) else head.cwd
     own = {"ID": found.id, "PATH": os.fspath(files.paths[0])}
-    command = [own.get(word, word) for word in _COMMANDS[dialect.name]]
+    command = [own.get(word, word) for word in resuming]
     if args.json:
         say_json([{"session": found.id, "dialect": dialect.name, "cwd": cwd, "command": command}])
     else:
@@ -111,10 +103,10 @@ def export(args: argparse.Namespace) -> int:
 
     from slowwave.clock import SystemClock  # noqa: PLC0415 - as above
     from slowwave.files import atomic_write  # noqa: PLC0415 - as above
-    from slowwave.stores.writing.opencode import Said, exported  # noqa: PLC0415 - as above
+    from slowwave.formats.opencode.export import Said, exported  # noqa: PLC0415 - as above
 
     found = chosen_session(args, args.id)
-    if found.dialect != "opencode" or not found.in_database:
+    if client_of(found.dialect).writer is not None or not found.in_database:
         raise UsageError(
             f"{found.id}: is not in opencode's database; `slowwave sessions append` adds to other sessions"
         )
@@ -128,7 +120,7 @@ def export(args: argparse.Namespace) -> int:
     head = read_head(found)
     # its import gives the session the folder that it runs in
     cwd = "" if isinstance(head, StoreProblem) else head.cwd
-    command = (f"cd {shlex.quote(cwd)} && " if cwd else "") + shlex.join(["opencode", "import", os.fspath(target)])
+    command = (f"cd {shlex.quote(cwd)} && " if cwd else "") + shlex.join([found.dialect, "import", os.fspath(target)])
     if args.json:
         say_json(
             [{"session": found.id, "path": os.fspath(target), "messages": len(made["messages"]), "command": command}]

@@ -19,11 +19,11 @@ from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.job.recovery import as_it_stands, is_open
 from slowwave.errors import DONE, UsageError
 from slowwave.formats.model import Message, SessionFiles
+from slowwave.formats.sessions import StoredSession
 from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Said
 from slowwave.reading.session import read
 from slowwave.secrets.redactor import redactor_of
 from slowwave.settings import CompactionSettings
-from slowwave.stores.model import StoredSession
 
 _WIDTH_OF_WORDS = 160
 

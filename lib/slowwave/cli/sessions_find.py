@@ -70,11 +70,11 @@ def list_all(args: argparse.Namespace) -> int:
 
 def _forms(rows: Sequence[SessionRow]) -> Iterator[object]:
     """Yield the rows as they are printed, with what their client notes of them where it notes something."""
-    from slowwave.stores.client_notes import ClientFacts  # noqa: PLC0415 - most clients note nothing
+    from slowwave.stores.roots import ClientFacts  # noqa: PLC0415 - most clients note nothing
 
-    facts = ClientFacts() if any(row.dialect in ("openclaw", "opencode") for row in rows) else None
+    facts = ClientFacts()
     for row in rows:
-        told = facts.of(row.dialect, row.path, row.id) if facts is not None else None
+        told = facts.of(row.dialect, row.path, row.id)
         yield to_builtins(ShownRow.of(row)) | {"client": told} if told else ShownRow.of(row)
 
 

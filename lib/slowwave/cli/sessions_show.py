@@ -13,6 +13,7 @@ from slowwave.errors import DONE
 from slowwave.formats.messages import normal_form, state_of
 from slowwave.formats.model import Message, Problem, Transcript
 from slowwave.formats.openclaw.context import is_silent
+from slowwave.formats.registry import client_of
 
 if TYPE_CHECKING:
     from slowwave.settings import Settings
@@ -73,9 +74,7 @@ def _show(args: argparse.Namespace, target: Target) -> int:
 
 def _told(transcript: Transcript, target: Target) -> Mapping[str, Any]:
     """Return what the client notes of the session beside it."""
-    if transcript.dialect not in ("openclaw", "opencode"):
-        return {}
-    from slowwave.stores.client_notes import ClientFacts  # noqa: PLC0415 - most clients note nothing
+    from slowwave.stores.roots import ClientFacts  # noqa: PLC0415 - most clients note nothing
 
     return ClientFacts().of(transcript.dialect, target.path, transcript.files.id)
 
@@ -131,7 +130,7 @@ class _Around:
 
     def _place(self, agent: "Agent") -> list[str]:
         """Return by what a person finds a sub-agent, where its name does not say it: Claude Code's have files."""
-        place = Path(agent.path).name if self._dialect == "claude" else agent.session
+        place = Path(agent.path).name if client_of(self._dialect).has_agent_notes else agent.session
         return [place] if place != agent.name else []
 
 
@@ -139,9 +138,9 @@ def _rows_around(
     settings: "Settings", transcript: Transcript, target: Target, problems: list[Problem]
 ) -> "list[SessionRow]":
     """Return the sessions among which those are that belong to one."""
+    from slowwave.formats.sessions import StoreProblem  # noqa: PLC0415  # as above
     from slowwave.secrets.redactor import blocked_by  # noqa: PLC0415  # only a tree needs the stores
     from slowwave.stores.catalogue import Catalogue, catalogue_path  # noqa: PLC0415  # as above
-    from slowwave.stores.model import StoreProblem  # noqa: PLC0415  # as above
     from slowwave.stores.search.kin import rows_around  # noqa: PLC0415  # as above
 
     path = transcript.files.paths[0].absolute()

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from slowwave.cli.parser import settings_of
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UnreadableError
+from slowwave.formats.client import Dialect
 from slowwave.formats.model import Problem, SessionFiles
-from slowwave.formats.registry import EXPECTED, Dialect, by_name
+from slowwave.formats.registry import EXPECTED, by_name
+from slowwave.formats.sessions import FoundSession, StoreProblem
+from slowwave.formats.walk import SUFFIX
 from slowwave.places import archive_folder
-from slowwave.stores.model import StoreProblem
-from slowwave.stores.roots import read_head
-from slowwave.stores.walk import SUFFIX, FoundSession, session_of_path
+from slowwave.stores.roots import read_head, session_of_path
 
 if TYPE_CHECKING:
     from slowwave.stores.archive.sessions import Archived
@@ -129,7 +130,7 @@ def _meant(name: str, sessions: list[FoundSession]) -> FoundSession:
     try:
         return meant_session(name, sessions)
     except NotFoundError:
-        from slowwave.stores.client_notes import known_by  # noqa: PLC0415  # most names are ids
+        from slowwave.stores.roots import known_by  # noqa: PLC0415  # most names are ids
 
         found = known_by(name, sessions)
         if found is None:

@@ -16,14 +16,14 @@ from slowwave.cli.sessions_target import chosen_session, opened, path_of, refuse
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
+from slowwave.formats.registry import client_of
+from slowwave.formats.sessions import FoundSession, StoredSession
+from slowwave.formats.writing import Compaction, Draft, Means, Target, checked, unknown
 from slowwave.places import archive_folder, home_folder
-from slowwave.stores.model import StoredSession
 from slowwave.stores.removal import plan_removal
 from slowwave.stores.roots import found_sessions, meant_session
 from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, trash_folder, trash_items
-from slowwave.stores.walk import FoundSession
-from slowwave.stores.writing.base import Compaction, Draft, Means, Target, checked, unknown
-from slowwave.stores.writing.registry import Opened, Writers, folder_for, held
+from slowwave.stores.writers import Opened, Writers, folder_for, held
 
 if TYPE_CHECKING:
     from slowwave.compaction.job.book import Appended
@@ -48,9 +48,9 @@ def append(args: argparse.Namespace) -> int:
     with held(target) as (writer, session):
         made = [writer.message(session, drafts[0])]
         # what Cersei's write_assistant_message is given; the other clients take the last message by themselves
-        answered = made[0] if writer.dialect == "cersei" else None
+        answered = made[0] if client_of(writer.dialect).has_parts else None
         made += [writer.message(session, draft._replace(parent=answered)) for draft in drafts[1:]]
-    if writer.dialect == "cersei":
+    if client_of(writer.dialect).refuses_large:
         _tell_size(session, settings_of(args).store.warn_bytes)
     if not session.files and not session.path.exists():
         raise UsageError(
@@ -79,7 +79,7 @@ def _target(args: argparse.Namespace) -> Opened:
     writers = writers_for(args)
     if found is not None and found.size:
         return writers.known(found)
-    if found is not None and found.dialect == "ulid":
+    if found is not None and client_of(found.dialect).may_be_empty:
         return writers.known(found)  # its log is empty as long as nothing was said
     cwd = (args.cwd or Path.cwd()).expanduser().absolute()
     folder = folder_for(args.dialect, settings_of(args), os.environ, cwd) if found is None else Path(found.folder)

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from slowwave.compaction.files import NO_FILES, of_details, without_tags
 from slowwave.compaction.items import Item, Kind, has_failed, item_of, usage_of
 from slowwave.compaction.tokens import IMAGE_LENGTH, PI, stringify, units
-from slowwave.formats.pi.context import session_entries
-from slowwave.formats.pi.messages import PiMessage, parts_of
-from slowwave.formats.pi.records import Entry, Loaded, text_or_empty
+from slowwave.formats.pi.dialect import session_entries
+from slowwave.formats.pi.records import Entry, Loaded, PiMessage, parts_of, text_or_empty
 
 _KINDS: Mapping[str, Kind] = {
     "user": "user",

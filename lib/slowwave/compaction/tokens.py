@@ -6,19 +6,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Literal, NamedTuple, cast
 
+from slowwave.formats import registry
 from slowwave.formats.model import Block, Injected, Message, Other, Text, Thinking, ToolCall, ToolResult
 
 _PER_TOKEN = 4
-# UTF-16 units of what the transcript shows to one counted token: the median of 48 sessions of Claude Code, by the
-# growth of the provider's counters from answer to answer (half of them between 2.3 and 2.8).
-CLAUDE_PER_TOKEN = 2.6
-# The same of pi, from the first answer to the last one: three sessions of its authors, all between 3.01 and 3.02.
-PI_PER_TOKEN = 3.0
-# UTF-8 bytes of the items of a rollout to one token: the median of 13 sessions, half of them between 3.5 and 3.8. Taken
-# from the first count to the last one since a compaction, without the tokens of reasoning, which are not sent again.
-CODEX_PER_TOKEN = 3.7
 # pi: 1,200 tokens
 IMAGE_LENGTH = 4800
 Rounding = Literal["up", "down", "nearest"]
@@ -186,29 +180,15 @@ def _string(text: str) -> str:
     return _LONE.sub(lambda m: f"\\u{ord(m[0]):04x}", json.dumps(text, ensure_ascii=False))
 
 
-PI = Rule(units, "up", measured=PI_PER_TOKEN)
-ULID = Rule(units, "up")
-CLAUDE = Rule(units, "up", CLAUDE_PER_TOKEN)
-CERSEI = Rule(utf8_bytes, "down")
-CRABTALK = Rule(utf8_bytes, "down")
-CODEX = Rule(utf8_bytes, "up", measured=CODEX_PER_TOKEN)
-OPENCODE = Rule(units, "nearest")
-# The ULID specification says chars/4: it is rounded as in pi. OpenClaw writes pi's files.
-_RULES = {
-    "pi": PI,
-    "openclaw": PI,
-    "claude": CLAUDE,
-    "cersei": CERSEI,
-    "cersei-bare": CERSEI,
-    "crabtalk": CRABTALK,
-    "codex": CODEX,
-    "opencode": OPENCODE,
-}
-
-
+@cache
 def rule_of(dialect: str) -> Rule:
-    """Return the rule of a dialect by its name."""
-    return _RULES.get(dialect, ULID)
+    """Return the rule of a client by its name."""
+    guess = registry.client_of(dialect).guess
+    return Rule(utf8_bytes if guess.of_bytes else units, guess.rounds, guess.per_token, guess.measured)
+
+
+PI, ULID, CLAUDE, CERSEI = (rule_of(c.name) for c in (registry.PI, registry.ULID, registry.CLAUDE, registry.CERSEI))
+CRABTALK, CODEX, OPENCODE = (rule_of(c.name) for c in (registry.CRABTALK, registry.CODEX, registry.OPENCODE))
 
 
 # Exact counts of tokens, offline: where the extra ``tokens`` is installed and the model's vocabulary is published.

@@ -9,13 +9,13 @@ from typing import cast
 import orjson
 
 from slowwave.errors import CorruptStateError
+from slowwave.formats.sessions import StoredSession
 from slowwave.formats.times import parse_time
 from slowwave.memory.book import Book, read_book
 from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.folder import STATE_FILE, read_or_none
 from slowwave.memory.model import Candidate, iso
 from slowwave.report import Gate
-from slowwave.stores.model import StoredSession
 
 # The gates, cheapest first (seed 000): time, sessions; the third is the lock.
 #

@@ -28,6 +28,7 @@ from slowwave.consolidation.plan import Plan, Planner, apply_plan, counts_of, ev
 from slowwave.consolidation.snapshot import Snapshot, read_snapshot
 from slowwave.consolidation.usage import look_at_writes, note_writes, uses_of
 from slowwave.errors import LockHeldError, MovedError
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.authors import Writes
 from slowwave.memory.candidates import MOST_REMOVED
 from slowwave.memory.delivery.register import Register
@@ -41,7 +42,7 @@ from slowwave.models.base import LanguageModel, Usage
 from slowwave.report import PARKED_FOR_REVIEW, Gate, Item, Report
 from slowwave.settings import Settings
 from slowwave.stores.activity import active_reason
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 TRIES = 3
 _GONE = (

@@ -14,6 +14,7 @@ from slowwave.errors import SlowwaveError
 from slowwave.formats.lines import open_plain
 from slowwave.formats.model import Injected, Message, RowSpan, Span, ToolCall, ToolResult
 from slowwave.formats.registry import by_name
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.authors import Writes, Written, part_key, read_writes, write_writes
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import PAGES, read_texts
@@ -22,7 +23,7 @@ from slowwave.memory.guard import guarded
 from slowwave.memory.model import Evidence, iso, name_to_json
 from slowwave.memory.pages import statements
 from slowwave.reading.harness import command_in, edited_paths
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 # Which sessions used which memory file: their transcript names it by its full path, as a tool call that reads it does.
 #

@@ -12,6 +12,7 @@ from slowwave.extraction.ranges import PartState, Recorded
 from slowwave.extraction.selection import EXTRACTOR, repeated, tells_several
 from slowwave.extraction.selection import NAME as REPEATED
 from slowwave.extraction.session import Read, new_ranges
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import append_batches, read_candidates
 from slowwave.memory.extracted import write_extraction
 from slowwave.memory.guard import guarded
@@ -19,7 +20,7 @@ from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json, 
 from slowwave.report import Gate, Item, Report
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 # Damage of one file is named line by line up to here; the rest is counted.
 _MOST_PROBLEMS = 5

@@ -17,6 +17,7 @@ from slowwave.extraction.ranges import PartState, Recorded, is_known, rest_reaso
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.extraction.session import Read, gates_for, is_taken_up, read_session, states_of
 from slowwave.formats.registry import by_name
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.extracted import reconcile
@@ -28,7 +29,7 @@ from slowwave.report import Gate, Report
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.activity import active_reason
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 # Who begins a session without anybody who types in it; only a person's words can become a wish or a decision. A
 # question is one of slowwave's own, which a model's command kept as a session.

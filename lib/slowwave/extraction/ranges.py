@@ -20,8 +20,8 @@ import orjson
 from slowwave.errors import UnreadableError
 from slowwave.formats.lines import SUFFIX, is_compressed, open_plain
 from slowwave.formats.model import Span, Transcript
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.model import ExtractedRange, name_to_json
-from slowwave.stores.model import StoredSession
 
 Runs = tuple[tuple[int, int], ...]
 _CHUNK = 1 << 20

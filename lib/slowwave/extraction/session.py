@@ -16,6 +16,7 @@ from slowwave.extraction.ranges import PartState, part_state, ranges_of, runs_of
 from slowwave.extraction.selection import EXTRACTOR, Taken, taken
 from slowwave.formats.model import Message, Span, Transcript
 from slowwave.formats.registry import by_name
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.model import ExtractedRange, SessionRef, name_to_json
 from slowwave.reading.items import Meaning
 from slowwave.reading.session import read
@@ -23,7 +24,7 @@ from slowwave.report import Gate
 from slowwave.secrets.blocklist import Blocked, moment_name, record_name
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 from slowwave.stores.scan import HARMLESS
 
 

@@ -202,18 +202,6 @@ def part_name(stem: str, number: int) -> str:
     return f"{stem}{SUFFIX}" if number == 1 else f"{stem}_part{number}{SUFFIX}"
 
 
-def group_parts(names: Iterable[str]) -> dict[str, list[tuple[int, str]]]:
-    """Return the ``.jsonl`` names of one folder by session, each session's parts in order of their numbers."""
-    sessions: dict[str, list[tuple[int, str]]] = {}
-    for name in names:
-        if name.endswith(SUFFIX):
-            stem, number = session_stem(name)
-            sessions.setdefault(stem, []).append((number, name))
-    for parts in sessions.values():
-        parts.sort()
-    return sessions
-
-
 def missing_parts(base: Path, numbers: Iterable[int]) -> list[Problem]:
     """Return a problem for each gap in the sorted part numbers of a session.
 

@@ -372,48 +372,6 @@ def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             raise UnreadableError(path, error.strerror or "cannot be read") from error
 
 
-def lines_with(path: Path, needle: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, line without its newline) for every line that contains ``needle``.
-
-    Several times faster than a loop over the lines when few have it; memory stays within the longest line and a few
-    blocks. A needle with a newline is found nowhere.
-
-    Raises:
-        UnreadableError: the file cannot be opened or read.
-        ValueError: the needle is empty.
-    """
-    if not needle:
-        raise ValueError("nothing to look for")
-    if b"\n" in needle:
-        return
-    with open_regular(path) as file:
-        fd = file.fileno()
-        at = 0
-        rest = b""
-        try:
-            while block := os.pread(fd, max(_BLOCK_BYTES, len(rest)), at + len(rest)):
-                block = rest + block if rest else block
-                stop = block.rfind(b"\n") + 1
-                yield from _matching(block, stop, at, needle)
-                rest = block[stop:]
-                at += stop
-        except OSError as error:
-            raise UnreadableError(path, error.strerror or "cannot be read") from error
-        yield from _matching(rest, len(rest), at, needle)
-
-
-def _matching(block: bytes, stop: int, at: int, needle: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a block that have the needle; ``stop`` is the end of its last whole line."""
-    end = 0
-    while (hit := block.find(needle, end, stop)) >= 0:
-        begin = block.rfind(b"\n", 0, hit) + 1
-        end = block.find(b"\n", hit, stop)
-        if end < 0:
-            end = stop
-        if hit + len(needle) <= end:
-            yield at + begin, block[begin:end]
-
-
 # Bulk loads without the collector's cost: holding many decoded records makes Python walk them again and again.
 #
 # Measured: decoded dicts kept with default thresholds cost 1.7 to 2.2 times the time; raised thresholds remove all of

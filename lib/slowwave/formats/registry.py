@@ -1,100 +1,51 @@
-"""Which dialects there are, and which one a file is written in, told by its content and never by its path.
+"""Which clients there are, and whose a file is, told by its content and never by the place that it lies in.
 
-The rules of a dialect are imported when a session of it is read.
+A new client is one module with its ``CLIENT``, and its place here.
 """
 
-import importlib
 import re
-from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
+from typing import cast
 
 import msgspec
 
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
+from slowwave.formats.cersei.client import BARE
+from slowwave.formats.cersei.client import CLIENT as CERSEI
+from slowwave.formats.claude.client import CLIENT as CLAUDE
+from slowwave.formats.claude.client import UNKNOWN
+from slowwave.formats.client import Client, Dialect, NotedTailDialect, Notes, TailDialect
+from slowwave.formats.codex.client import CLIENT as CODEX
+from slowwave.formats.crabtalk.client import CLIENT as CRABTALK
 from slowwave.formats.database import HEADER, tables_of
 from slowwave.formats.lines import open_plain
-from slowwave.formats.marks import (
-    MOST_RECORDS,
-    is_bare,
-    is_cersei,
-    is_claude,
-    is_codex,
-    is_crabtalk,
-    is_openclaw,
-    is_openclaw_tables,
-    is_opencode,
-    is_opencode_tables,
-    is_pi,
-    is_ulid,
-)
-from slowwave.formats.model import REFUSALS, Message, SessionFiles, SessionKind, Span, Transcript
+from slowwave.formats.model import REFUSALS, SessionFiles, Transcript
+from slowwave.formats.openclaw.client import CLIENT as OPENCLAW
+from slowwave.formats.opencode.client import CLIENT as OPENCODE
+from slowwave.formats.pi.client import CLIENT as PI
 from slowwave.formats.salvage import scan_value
+from slowwave.formats.ulid.client import CLIENT as ULID
 
-
-class _Row(NamedTuple):
-    """What tells a dialect from the others, and where its rules are.
-
-    Attributes:
-        rules: what implements :class:`Dialect`, as ``module:name`` below this package.
-        mark: tells one of its records by its fields; None where a record of another dialect must be met first.
-        shows: what people look for in a file to see that it is of this dialect.
-        tables: tells a database of its by the names of the tables, where it has databases.
-    """
-
-    rules: str
-    mark: Callable[[dict[str, object]], bool] | None
-    shows: str
-    tables: Callable[[frozenset[str]], bool] | None = None
-
-
-# In the order in which they are asked: what is one of the first could be taken for one of the last.
-_DIALECTS = {
-    "cersei": _Row("cersei.dialect:CERSEI", is_cersei, "Cersei (session_id)"),
-    "claude": _Row("claude.dialect:CLAUDE", is_claude, "Claude Code (sessionId)"),
-    "pi": _Row("pi.dialect:PI", is_pi, "pi (a session header)"),
-    "openclaw": _Row(
-        "openclaw.dialect:OPENCLAW",
-        None,  # pi's, until one of its own records is met
-        "Clawdbot or OpenClaw (a session header, or their database)",
-        is_openclaw_tables,
-    ),
-    "crabtalk": _Row("crabtalk:CRABTALK", is_crabtalk, "crabtalk (agent, created_by)"),
-    "ulid": _Row("ulid.dialect:ULID", is_ulid, "the ULID specification (recordType)"),
-    "cersei-bare": _Row("cersei.dialect:CERSEI_BARE", is_bare, "bare messages (role, content)"),
-    "codex": _Row("codex.dialect:CODEX", is_codex, "Codex (payload)"),
-    "opencode": _Row(
-        "opencode.dialect:OPENCODE",
-        is_opencode,
-        "opencode (an export, a session file or its database)",
-        is_opencode_tables,
-    ),
+# In the order in which they are asked whose a record or a folder is: what one of the first wrote could be taken for
+# what one of the last did.
+CLIENTS: dict[str, Client] = {
+    client.name: client for client in (CERSEI, CLAUDE, PI, CRABTALK, ULID, BARE, CODEX, OPENCODE, OPENCLAW)
 }
-NAMES = tuple(_DIALECTS)
-# What a file should have been, for those who get the error that it is of no dialect.
-EXPECTED = f"expected JSON lines of {', '.join(row.shows for row in _DIALECTS.values())}"
+NAMES = tuple(CLIENTS)
+# What a file should have been, for those who get the error that it is of no client.
+EXPECTED = f"expected JSON lines of {', '.join(client.shows for client in CLIENTS.values())}"
 # Past this many bytes a file is none that we know.
 _MOST_BYTES = 1 << 20
+# Entries of a client before its first prompt; a session that shows no mark of its own by then is of the client whose
+# form it has.
+_MOST_OWN = 32
 
 
-class Dialect(Protocol):
-    """Pure rules of one client's format: bytes to records to messages, and what the client would send again."""
-
-    name: str
-
-    def read(self, files: SessionFiles) -> Transcript:
-        """Read all parts of a session.
-
-        Raises:
-            UnreadableError: a file cannot be opened at all; damage inside a file is reported as problems instead.
-        """
-        ...
-
-    def context(self, transcript: Transcript) -> Sequence[Message]:
-        """Return the messages that the client would send if the session were resumed now."""
-        ...
+def client_of(name: str) -> Client:
+    """Return a client by its name; of one that nobody knows, what holds for any file in a folder of transcripts."""
+    return CLIENTS.get(name, UNKNOWN)
 
 
 def by_name(name: str) -> Dialect:
@@ -103,11 +54,10 @@ def by_name(name: str) -> Dialect:
     Raises:
         UsageError: there is no such dialect; the message lists all.
     """
-    row = _DIALECTS.get(name)
-    if row is None:
+    client = CLIENTS.get(name)
+    if client is None:
         raise UsageError(f"unknown dialect {name!r}: write one of {', '.join(NAMES)}")
-    module, _, name = row.rules.partition(":")
-    return cast("Dialect", getattr(importlib.import_module(f"slowwave.formats.{module}"), name))
+    return client.dialect()
 
 
 def detect(path: Path) -> Dialect:
@@ -144,125 +94,22 @@ def sniff(path: Path) -> str | None:
 
 def _of_records(records: Iterator[dict[str, object]]) -> str | None:
     for record in records:
-        for name, row in _DIALECTS.items():
-            if row.mark and row.mark(record):
-                return _of_pi(record, records) if name == "pi" else name
+        for name, client in CLIENTS.items():
+            if not client.form_of and client.marks(record):
+                return _narrowed(name, record, records)
     return None
 
 
-def _of_pi(first: dict[str, object], rest: Iterator[dict[str, object]]) -> str:
-    """Tell Clawdbot and OpenClaw from pi, whose files they write with entries of their own in them."""
-    near = islice(rest, MOST_RECORDS)
-    return "openclaw" if is_openclaw(first) or any(map(is_openclaw, near)) else "pi"
+def _narrowed(name: str, first: dict[str, object], rest: Iterator[dict[str, object]]) -> str:
+    """Tell a client from the one whose form its files have, by entries of its own in them."""
+    others = [client for client in CLIENTS.values() if client.form_of == name]
+    near = [first, *islice(rest, _MOST_OWN)] if others else []
+    return next((other.name for other in others if any(map(other.marks, near))), name)
 
 
 def _of_database(path: Path) -> str | None:
     tables = tables_of(path)
-    return next((name for name, row in _DIALECTS.items() if row.tables and row.tables(tables)), None)
-
-
-# The protocol that every dialect implements; a new dialect is one new package, its marks and its samples.
-
-
-@runtime_checkable
-class TailDialect(Protocol):
-    """What a dialect has besides when a context can be told from the end of a session."""
-
-    def tail(self, files: SessionFiles) -> Transcript | None:
-        """Return the end of a session, when ``context`` surely makes the same of it as of the whole; else None.
-
-        It has what ``context`` needs: no messages, no title, and the problems of the part that was read.
-
-        Raises:
-            UnreadableError: a file cannot be opened at all.
-        """
-        ...
-
-
-class Notes(Protocol):
-    """Where a dialect keeps what was dear to find out of a session; all of it can be gone at any time."""
-
-    def get(self, name: str) -> bytes | None:
-        """Return what was kept under a name that is fit for a file."""
-        ...
-
-    def put(self, name: str, note: bytes) -> None:
-        """Keep something; where that cannot be done it is only found out again."""
-        ...
-
-
-@runtime_checkable
-class NotedTailDialect(Protocol):
-    """A dialect that has to look at a whole session for its end, and only at what is new when it may keep notes."""
-
-    def noted_tail(self, files: SessionFiles, notes: Notes) -> Transcript | None:
-        """Return what ``tail`` returns, with the help of notes.
-
-        Raises:
-            UnreadableError: a file cannot be opened at all.
-        """
-        ...
-
-
-class Told(NamedTuple):
-    """What one record tells of its session without those around it.
-
-    Attributes:
-        message: the message that it is; it names neither its parent nor the working folder, and counts as active.
-        title: the name that it gives to the session ("" takes it away); None when it is about something else.
-        kind: what the session is, when the record is its header.
-        cwd: the working folder that a header names.
-        parent: id of the session that a header says this one belongs to or was forked from.
-        created: when a header says that the session was created, where messages tell no time.
-    """
-
-    message: Message | None = None
-    title: str | None = None
-    kind: SessionKind | None = None
-    cwd: str = ""
-    parent: str = ""
-    created: datetime | None = None
-
-
-@runtime_checkable
-class RecordDialect(Protocol):
-    """What a dialect has besides when records tell by themselves: listings and the index read only new ones then."""
-
-    decoder: Any
-
-    def told(self, span: Span, record: Any, *, is_first: bool = False, by_agent: bool = False) -> Told:
-        """Return what a record tells.
-
-        Args:
-            span: where it stands.
-            record: what ``decoder`` made of it.
-            is_first: nothing stands before it in its session.
-            by_agent: the session is a sub-agent's.
-        """
-        ...
-
-
-@runtime_checkable
-class RowDialect(Protocol):
-    """What a dialect has besides when its client keeps sessions in a database: they can be passed through by rows."""
-
-    def passed(self, files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
-        """Yield the messages of a session in a database in their order, none of which is held.
-
-        A message with very many parts comes in pieces. Messages name no parent and count as active.
-
-        Args:
-            files: the session.
-            about: gets everything but messages, also ``files``: its kind before the first message, records and
-                problems meanwhile (the caller may take them out), the rest at the end.
-
-        Yields:
-            A message, and False when it goes on with the one before.
-
-        Raises:
-            UnreadableError: it is no database with such a session, or it cannot be read.
-        """
-        ...
+    return next((name for name, client in CLIENTS.items() if client.marks_tables(tables)), None)
 
 
 def read_for_context(dialect: Dialect, files: SessionFiles, notes: Notes | None = None) -> Transcript:

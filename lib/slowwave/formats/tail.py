@@ -69,20 +69,6 @@ def _split_backward(block: bytes, at: int) -> Iterator[tuple[int, bytes]]:
         stop = newline
 
 
-def last_lines(path: Path, count: int, *, end: int | None = None) -> list[tuple[int, bytes]]:
-    """Return the last ``count`` lines that are not blank, in the order of the file, with their offsets.
-
-    Raises:
-        UnreadableError: the file cannot be opened or read.
-    """
-    found: list[tuple[int, bytes]] = []
-    for line in lines_backward(path, end=end):
-        if len(found) == count:
-            break
-        found.append(line)
-    return found[::-1]
-
-
 def find_last(path: Path, needle: bytes, *, end: int | None = None, most: int | None = None) -> int | None:
     """Return the offset of the last occurrence of ``needle`` that ends at or before byte ``end``.
 

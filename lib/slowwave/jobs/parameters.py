@@ -4,9 +4,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, NonNegativeFloat, NonNegativeInt
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    WithJsonSchema,
+)
 
 from slowwave.errors import UsageError
+from slowwave.formats.cersei.client import BARE
+from slowwave.formats.registry import CLIENTS
 from slowwave.jobs.run import Run, clock_of, new_run_id
 from slowwave.settings import Settings, load_settings
 
@@ -169,7 +180,16 @@ def may_apply(asked: bool, settings: Settings) -> bool:  # noqa: FBT001 - the fl
 
 # What a person can give to a backfill: Prefect's run form, and the options of ``slowwave run backfill``.
 
-Dialect = Literal["claude", "cersei", "pi", "openclaw", "codex", "opencode", "crabtalk", "ulid"]
+
+def _is_client(name: str) -> str:
+    if name not in _CLIENTS:
+        raise ValueError(f"{name!r} is no client: write one of {', '.join(_CLIENTS)}")
+    return name
+
+
+# Cersei's other form is part of Cersei for those who choose
+_CLIENTS = [name for name in CLIENTS if name != BARE.name]
+Dialect = Annotated[str, AfterValidator(_is_client), WithJsonSchema({"enum": _CLIENTS, "type": "string"})]
 # all but "run" are about a run that is there, but "preview" and "coverage", which are about a range
 Action = Literal["run", "preview", "coverage", "resume", "pause", "rollback"]
 _OF_A_RUN = ("resume", "pause", "rollback")

@@ -23,6 +23,7 @@ from slowwave.clock import FixedClock
 from slowwave.errors import UnreadableError
 from slowwave.extraction.job import unread
 from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.run import Run, Step, Whole, clock_of, contained, discreet, discreet_all, timed
 from slowwave.jobs.steps import extract_some
 from slowwave.locks import beside_jobs
@@ -31,7 +32,7 @@ from slowwave.processes import deaf_to_interrupts
 from slowwave.quantities import Count, Period
 from slowwave.report import Item, Report
 from slowwave.settings import Settings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 T = TypeVar("T")
 

@@ -13,6 +13,7 @@ from slowwave.consolidation.job import consolidate_project
 from slowwave.consolidation.team import propose, share, team_of
 from slowwave.errors import SlowwaveError, UnknownDialectError, UnreadableError, told
 from slowwave.extraction.job import extract_sessions
+from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.model import hand_over_questions, is_batched, language_model
 from slowwave.jobs.run import Run, Step, Whole
 from slowwave.memory.delivery.commands import bring_commands
@@ -29,7 +30,7 @@ from slowwave.retention.job import retain
 from slowwave.secrets.redactor import redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 # The step ``compact``: the sessions of one project that have grown too large, with their memories saved first.
 

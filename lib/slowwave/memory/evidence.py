@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.codex.home import find_rollout, sibling, thread_in_name
+from slowwave.formats.codex.client import find_rollout, sibling, thread_in_name
 from slowwave.formats.lines import MOST_BYTES, SUFFIX, open_plain, plain_of
 from slowwave.formats.rows import RowReader, StaleRowsError, names_row
 from slowwave.letters import visible

@@ -39,7 +39,7 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         path: absolute path of the transcript file at the time of extraction, as :func:`name_to_json` spells it.
         record: the client's id of the record, or "" when it has none; of a row of a database its name
-            (:mod:`slowwave.formats.rows`).
+            (:mod:`slowwave.formats.database`).
         offset: byte offset of the record in the file (of a packed file in its plain bytes), or in the row.
         length: length of the record in bytes.
         sha256: hex digest of exactly these bytes.

@@ -20,6 +20,7 @@ from slowwave.errors import SlowwaveError, told
 from slowwave.formats.lines import open_plain
 from slowwave.formats.model import Injected, Message, Span, Text, ToolCall, ToolResult, Transcript
 from slowwave.formats.registry import by_name
+from slowwave.formats.sessions import StoredSession
 from slowwave.letters import plain, visible
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import shown_before
@@ -42,7 +43,7 @@ from slowwave.reading.harness import command_in, refusal_in, written_texts
 from slowwave.reading.items import Heard
 from slowwave.reading.pastes import LEAST_WORDS, echoes
 from slowwave.report import Item, Report
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 # of a line in a report; the file has all of it
 _MOST_CHARS = 240

@@ -14,6 +14,8 @@ from pathlib import Path
 from slowwave.clock import Clock
 from slowwave.errors import SlowwaveError, UnreadableError, told
 from slowwave.extraction.job import Pending
+from slowwave.formats.client import Belongings
+from slowwave.formats.registry import client_of
 from slowwave.memory.book import read_book
 from slowwave.memory.model import name_from_json
 from slowwave.places import home_folder
@@ -30,9 +32,8 @@ from slowwave.stores.archive.shelf import RowsByPath, Shelf, Shelved
 from slowwave.stores.archive.writer import Wanted, write_pack
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import list_sessions
-from slowwave.stores.removal import Belongings, Removal, reason_to_stay
+from slowwave.stores.removal import Removal
 from slowwave.stores.trash import TrashItem, trash_folder
-from slowwave.stores.writing.registry import READ_ONLY
 
 # What must stay whatever the rules say: asked about every session that would go, and again right before it does.
 
@@ -82,7 +83,7 @@ class Guards:
     def standing(self, member: Member) -> str:
         """Return what holds for the whole run."""
         session = member.session
-        if session.in_database or session.dialect in READ_ONLY:
+        if session.in_database or client_of(session.dialect).read_only:
             return "database: only its client writes there; remove it in its client"
         # of a sub-agent that its session left behind the session was brought back
         names = (session.id, owner_of(session)) if session.kind == "subagent" else (session.id,)
@@ -93,7 +94,7 @@ class Guards:
             more = f" and {len(forks) - 1} more" if len(forks) > 1 else ""
             return f"referred to: {forks[0].id}{more} came from it, and goes before it"
         # of the others the fleet knows it without opening a file
-        if session.dialect == "crabtalk" and (need := reason_to_stay(session)):
+        if need := client_of(session.dialect).need(session):
             return f"needed: {need}"
         return self._unsaved(member)
 

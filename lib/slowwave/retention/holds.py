@@ -20,6 +20,7 @@ from slowwave.errors import CorruptStateError, NotFoundError, UnreadableError, U
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.formats.lines import open_regular, plain_of, read_records
 from slowwave.formats.model import Problem
+from slowwave.formats.sessions import StoredSession
 from slowwave.formats.tail import lines_backward
 from slowwave.formats.times import parse_time
 from slowwave.locks import locked_file
@@ -29,7 +30,6 @@ from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.sessions import Member, named_after, paths_of, session_files
 from slowwave.stores.archive.pack import Pack, PackedSession
 from slowwave.stores.archive.shelf import Shelved, ids_of
-from slowwave.stores.model import StoredSession
 from slowwave.stores.removal import belongings_of
 from slowwave.stores.trash import TrashItem, ids_in
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from slowwave.clock import Clock
 from slowwave.errors import NotFoundError, RefusedError, UsageError
+from slowwave.formats.registry import client_of
 from slowwave.locks import WAIT_S, retaining
 from slowwave.places import archive_folder, home_folder
 from slowwave.retention.audit import AuditLog, Entry, of_item
@@ -17,13 +18,7 @@ from slowwave.stores.trash import MANIFEST, TrashItem, restore, trash_folder
 
 if TYPE_CHECKING:
     from slowwave.stores.archive.shelf import Shelved
-    from slowwave.stores.writing.registry import Writers
-
-
-# a copy says where the file lies that it was made from
-_NAME_THEIR_ORIGIN = ("pi", "openclaw")
-# a copy is a reference to the bytes of that file, which is not in its place here
-_REFER_TO_ORIGIN = ("codex",)
+    from slowwave.stores.writers import Writers
 
 
 def refuse_held(plans: Sequence[Removal], settings: Settings, environ: Mapping[str, str]) -> None:
@@ -97,13 +92,15 @@ def bring_back_as(
 
     with retaining(environ, wait_s=WAIT_S), laid_out_copy(one, environ) as (found, base):
         writer, target = writers.known(found)
-        if writer.dialect in _REFER_TO_ORIGIN:
+        # a copy is a reference to the bytes of that file, which is not in its place here
+        if client_of(writer.dialect).refers_by_id:
             raise UsageError(
                 f"{target.id}: a fork of {writer.dialect} refers to its parent, which is not in its place; move away"
                 " what is there, then restore it without --as"
             )
         folder = Path(os.fspath(writer.folder(target)).removeprefix(base))
-        if writer.dialect in _NAME_THEIR_ORIGIN:
+        # a copy says where the file lies that it was made from
+        if client_of(writer.dialect).names_origin:
             target = target._replace(path=Path(os.fspath(target.path).removeprefix(base)))
         paths = writer.fork(target, folder, new_id)
         item = one.id if isinstance(one, TrashItem) else Path(one.pack).name

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import UnreadableError, told
+from slowwave.formats.notes import entry_note
+from slowwave.formats.openclaw.store import NAME, read_store
 from slowwave.report import Item, Report, RetainItem
 from slowwave.retention.audit import BY_RUN, of_item
 from slowwave.retention.context import Context, note_failure, reason_of
@@ -14,10 +16,8 @@ from slowwave.retention.policy import Decision, Guard, Shortfall, Verdict, decid
 from slowwave.retention.sessions import Fleet, Member
 from slowwave.settings import RetentionSettings
 from slowwave.settings.rules import KEEPS, LIMITS, Rules, Subject
-from slowwave.stores.client_notes import entry_note
-from slowwave.stores.openclaw.store import NAME, read_store
-from slowwave.stores.openclaw.upkeep import Goes, UpkeepRules, client_session_settings, look_at, upkeep, upkeep_rules
 from slowwave.stores.trash import TrashItem, throw_away
+from slowwave.stores.upkeep import Goes, UpkeepRules, client_session_settings, look_at, upkeep, upkeep_rules
 
 # the word for an item of the report
 REMOVE, REMOVED, REFUSED, WAIT, STAY = "remove", "removed", "refused", "wait", "stay"

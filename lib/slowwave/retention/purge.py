@@ -14,6 +14,7 @@ import msgspec
 
 from slowwave.errors import CorruptStateError, MovedError, RefusedError
 from slowwave.formats.rewrite import rewrite_without
+from slowwave.formats.sessions import StoredSession
 from slowwave.journal import Form, Journal, done, name_for
 from slowwave.memory.model import name_to_json
 from slowwave.places import state_folder
@@ -35,7 +36,6 @@ from slowwave.retention.purge_plan import (
 )
 from slowwave.retention.rescue import wanted_of
 from slowwave.retention.sessions import Member
-from slowwave.stores.model import StoredSession
 from slowwave.stores.removal import belongings_of
 
 RULE = "purge"

@@ -20,11 +20,11 @@ from slowwave.formats.lines import read_records
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import Problem, SessionFiles, Span
 from slowwave.formats.rewrite import FileState, file_state
+from slowwave.formats.writing import with_value
 from slowwave.journal import Form, Journal, name_for
 from slowwave.memory.model import name_to_json
 from slowwave.retention.erase.memory import OwnFile, apply_own
 from slowwave.retention.erase.transcripts import stands
-from slowwave.stores.writing.fork import with_value
 
 # what a tombstone can hide (``session_storage.rs``, second pass of the loader)
 _HIDEABLE = frozenset({"user", "assistant", "system", "summary"})

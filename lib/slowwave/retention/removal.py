@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import LockHeldError, MovedError, SlowwaveError, told
+from slowwave.formats.locks import STORE_LOCK, TRANSCRIPT_LOCK, held_lock, lock_path
+from slowwave.formats.sessions import FoundFile, FoundSession, StoredSession
 from slowwave.journal import remove_leftovers
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, Told, of_item, of_shelved
@@ -21,11 +23,8 @@ from slowwave.retention.sessions import Member
 from slowwave.stores.archive.pack import PackedSession
 from slowwave.stores.archive.shelf import Shelved, with_rows
 from slowwave.stores.archive.writer import Wanted
-from slowwave.stores.locks import STORE_LOCK, TRANSCRIPT_LOCK, held_lock, lock_path
-from slowwave.stores.model import StoredSession
 from slowwave.stores.removal import Removal, plan_removal, remove
 from slowwave.stores.trash import TrashItem, finish_freeing, free, is_whole, restore, trash_items
-from slowwave.stores.walk import FoundFile, FoundSession
 
 # a pack is read and compared before anything in it goes: larger ones would only make more wait for it
 _PACK_SESSIONS = 200

@@ -16,6 +16,7 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.files import file_bytes
+from slowwave.formats.claude.client import PROJECTS, ClaudeCode, persons_files, policy_files, sessions_in_home
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import name_from_json
 from slowwave.places import archive_folder, home_folder
@@ -27,9 +28,8 @@ from slowwave.retention.sessions import Member, key_of, paths_of
 from slowwave.stores.archive.pack import PackedSession
 from slowwave.stores.archive.shelf import Shelved, ids_of, pack_name, rescued_bytes, with_rows
 from slowwave.stores.archive.writer import Wanted
-from slowwave.stores.kinds import PROJECTS, ClaudeHome, persons_files, policy_files
 from slowwave.stores.model import Project
-from slowwave.stores.removal import belongings_of, sessions_in_home
+from slowwave.stores.removal import belongings_of
 from slowwave.stores.trash import trash_items
 
 RULE = "rescue"
@@ -369,7 +369,7 @@ def claude_home(transcript: Path, environ: Mapping[str, str]) -> Path | None:
     if project is None:
         return None
     home = project.parent.parent
-    usual = (*ClaudeHome().usual(environ), home_folder(environ) / ".claude")
+    usual = (*ClaudeCode().homes(environ), home_folder(environ) / ".claude")
     is_one = home in usual or home.name == ".claude" or (home / ".last-cleanup").exists()
     return home if is_one else None
 

@@ -12,17 +12,12 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.formats.codex.home import INDEX, home_of, sibling
 from slowwave.formats.lines import relaxed_collector
-from slowwave.formats.opencode.storage import Tree
-from slowwave.formats.ulid.metadata import METADATA
+from slowwave.formats.registry import client_of
+from slowwave.formats.sessions import StoredSession, key_in_database
 from slowwave.settings.rules import Source, Subject
-from slowwave.stores.model import Project, StoredSession
-from slowwave.stores.openclaw.store import NAME as ENTRIES
-from slowwave.stores.walk import SIDE_FOLDER, key_in_database
+from slowwave.stores.model import Project
 
-# whose forks need, or name, the session that they came from
-_REFERRING = ("codex", "pi", "openclaw")
 _UNTYPED = ("cron", "hook", "question")
 _PUT_ASIDE: dict[str, Source] = {
     "archived": "archived",
@@ -77,7 +72,7 @@ class Fleet:
         found: dict[tuple[str, str], list[StoredSession]] = defaultdict(list)
         for member in self.members.values():
             one = member.session
-            if one.parent and one.dialect in _REFERRING:
+            if one.parent and client_of(one.dialect).refers:
                 found[one.dialect, one.parent].append(one)
         return found
 
@@ -122,7 +117,7 @@ def owner_of(session: StoredSession) -> str:
     """
     below = os.fspath(session.files.paths[0])[len(os.fspath(session.folder)) + 1 :]
     name, _, rest = below.partition("/")
-    return name if rest else session.parent if session.dialect == "claude" else ""
+    return name if rest else session.parent if client_of(session.dialect).owner_in_records else ""
 
 
 def paths_of(member: Member) -> list[Path]:
@@ -135,9 +130,6 @@ def paths_of(member: Member) -> list[Path]:
 # Copies of the person's own files (``file-history`` of Claude Code) are no transcripts: what is in them is in the files
 # themselves, and a rewind must give them back as they were.
 
-_TEXTS = frozenset({".jsonl", ".json", ".txt", ".md", ".log"})
-# what people typed, over all projects (Claude Code and Codex)
-_PROMPTS = "history.jsonl"
 # from a transcript up to the home of its client: Codex has a folder for each day
 _MOST_ABOVE = 5
 # between a session and its sub-agent in the name of a list of tasks
@@ -148,26 +140,7 @@ def session_files(session: StoredSession) -> Iterator[Path]:
     """Yield the files of a session, and those that its client keeps beside it for this session alone."""
     for path in session.files.paths:
         yield path
-        if session.dialect == "codex" and sibling(path).is_file():
-            yield sibling(path)  # the packed form of a rollout that was woken up
-        elif session.dialect == "ulid" and path.with_name(METADATA).is_file():
-            yield path.with_name(METADATA)
-        elif session.dialect == "opencode" and not session.in_database:
-            yield from Tree(path, []).paths[1:]
-        yield from _inside(path.with_name(path.name.removesuffix(".jsonl")), path)
-
-
-def _inside(folder: Path, path: Path) -> Iterator[Path]:
-    """Yield what lies in the folder of a session (Claude Code): long results of tools, notes on its sub-agents.
-
-    The sub-agents themselves are sessions of their own, which may be live although this one is not.
-    """
-    if folder == path or not folder.is_dir() or folder.is_symlink():
-        return
-    for one in sorted(folder.rglob("*")):
-        is_session = one.suffix == ".jsonl" and SIDE_FOLDER in one.relative_to(folder).parts
-        if one.suffix in _TEXTS and not is_session and one.is_file() and not one.is_symlink():
-            yield one
+        yield from client_of(session.dialect).beside(session, path)
 
 
 def named_after(session: StoredSession, home: Path) -> Iterator[Path]:
@@ -209,15 +182,5 @@ def home_files(sessions: Iterable[StoredSession]) -> list[Path]:
     """Return the files in the homes of clients that quote sessions of any project: prompts, names, indexes."""
     found: set[Path] = set()
     for session in sessions:
-        first = session.files.paths[0]
-        match session.dialect:
-            case "claude" | "cersei" | "cersei-bare":
-                found |= {folder.parent / _PROMPTS for folder in first.parents if folder.name == "projects"}
-            case "codex":
-                home = home_of(first)
-                found |= {home / name for name in (_PROMPTS, INDEX)} if home else set()
-            case "pi" | "openclaw":
-                found.add(first.with_name(ENTRIES))
-            case _:
-                pass
+        found.update(client_of(session.dialect).quoting(session.files.paths[0]))
     return sorted(path for path in found if path.is_file() and not path.is_symlink())

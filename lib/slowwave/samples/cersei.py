@@ -17,6 +17,8 @@ from slowwave.samples.script import (
     turns,
 )
 
+CLIENT = "cersei"
+
 Json = dict[str, object]
 MODEL = "claude-sonnet-4-5"
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import orjson
 
-from slowwave.formats.codex import encode
+from slowwave.formats.codex import write as encode
 from slowwave.formats.model import Text, Thinking, ToolCall
 from slowwave.formats.times import millisecond_time
 from slowwave.samples.script import (
@@ -21,6 +21,8 @@ from slowwave.samples.script import (
     edit_texts,
     turns,
 )
+
+CLIENT = "codex"
 
 # The lines around the items of a rollout, as client 0.169 writes them: header, turns, what was shown on the screen.
 

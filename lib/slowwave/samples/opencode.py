@@ -24,6 +24,8 @@ from slowwave.samples.script import (
     turns,
 )
 
+CLIENT = "opencode"
+
 # The tables of opencode's database (client 1.18) that sessions lie in; those for accounts and events are left out.
 
 TABLES = """

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import orjson
 
 from slowwave.formats.model import Text, Thinking, ToolCall
-from slowwave.formats.pi import encode
+from slowwave.formats.pi import write as encode
 from slowwave.formats.times import millisecond_time
 from slowwave.samples.script import (
     Answer,
@@ -21,6 +21,8 @@ from slowwave.samples.script import (
     file_text,
     turns,
 )
+
+CLIENT = "pi"
 
 Json = dict[str, object]
 API, PROVIDER, MODEL = "anthropic-messages", "anthropic", "claude-sonnet-4-5"

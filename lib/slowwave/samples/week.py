@@ -11,10 +11,14 @@ import orjson
 
 from slowwave.errors import UnreadableError
 from slowwave.files import atomic_write, private_folder
+from slowwave.samples.cersei import CLIENT as CERSEI
 from slowwave.samples.cersei import write_cersei
 from slowwave.samples.claude import Written, write_claude
+from slowwave.samples.codex import CLIENT as CODEX
 from slowwave.samples.codex import write_codex
+from slowwave.samples.opencode import CLIENT as OPENCODE
 from slowwave.samples.opencode import Begun, write_opencode
+from slowwave.samples.pi import CLIENT as PI
 from slowwave.samples.pi import write_pi
 from slowwave.samples.script import SampleFile, Script, parse
 
@@ -97,6 +101,8 @@ def _read_marker(marker: Path) -> Sample | None:
 HOME = "/home/ana"
 DAYS = 7
 _PROJECTS = ".claude/projects"
+# clients whose session is one file of its own
+_ALONE = {PI: write_pi, CODEX: write_codex}
 
 
 def scripts() -> tuple[Script, ...]:
@@ -122,17 +128,13 @@ def plan(now: datetime) -> Iterator[SampleFile]:
     for script in scripts():
         began = first_day(now) + timedelta(days=script.day - 1, minutes=script.minute)
         cwd = f"{HOME}/{script.project}"
-        match script.client:
-            case "pi":
-                yield write_pi(script, began, cwd)
-            case "codex":
-                yield write_codex(script, began, cwd)
-            case "opencode":
-                in_database.append(Begun(script, began, cwd))
-            case "cersei":
-                yield from _files(folder_of(script), write_cersei(script, began, cwd))
-            case _:
-                yield from _files(folder_of(script), write_claude(script, began, cwd))
+        if script.client == OPENCODE:
+            in_database.append(Begun(script, began, cwd))
+        elif script.client in _ALONE:
+            yield _ALONE[script.client](script, began, cwd)
+        else:
+            write = write_cersei if script.client == CERSEI else write_claude
+            yield from _files(folder_of(script), write(script, began, cwd))
     database = write_opencode(in_database)
     if database:
         yield database
@@ -142,7 +144,7 @@ def folder_of(script: Script) -> str:
     """Return the name of a project folder of Claude Code or Cersei: each spells the same path in its own way."""
     path = f"{HOME}/{script.project}"
     # one project has its Cersei sessions among the others (the seed's spelling), one in the library's spelling
-    separator = "_" if script.client == "cersei" and script.project == "quill" else "-"
+    separator = "_" if script.client == CERSEI and script.project == "quill" else "-"
     return path.replace("/", separator)
 
 

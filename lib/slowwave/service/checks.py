@@ -26,6 +26,7 @@ from slowwave.consolidation.gates import read_state
 from slowwave.consolidation.lock import refusal
 from slowwave.errors import ServerError, SettingsError, SlowwaveError
 from slowwave.files import is_leftover
+from slowwave.formats.registry import CLIENTS
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.files import deliver
@@ -191,15 +192,13 @@ def _states(found: Discovery, now: datetime) -> Iterator[Check]:
 # Each says whether all is well, what was seen and how to mend it. Only the model is asked, and where somebody wants it.
 
 # What a newer one writes may not be understood: nothing breaks then, it is kept and counted, but may miss in memories.
-# The newest releases whose sessions and behaviour the tests hold (docs/conformance.md); of pi the form of its files.
-TESTED = {"claude": "2.1.330", "codex": "0.169.0", "opencode": "1.18.33", "pi": "3"}
 
 
 def clients(found: Discovery) -> Iterator[Check]:
     """Say of every client with a version whether the newest sessions come from one that was tested."""
     seen: list[str] = []
     newer: list[str] = []
-    for dialect, tested in TESTED.items():
+    for dialect, tested in ((name, client.tested) for name, client in CLIENTS.items() if client.tested):
         newest = newest_version((s for p in found.projects for s in p.sessions), dialect)
         if newest:
             seen.append(f"{dialect} {newest}")

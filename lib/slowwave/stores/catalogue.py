@@ -19,17 +19,16 @@ from msgspec.structs import replace
 
 from slowwave.errors import UnreadableError
 from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.formats.sessions import FoundSession, Place, Signature, StoreProblem
+from slowwave.formats.walk import Snapshot, Walk
 from slowwave.places import state_folder
 from slowwave.secrets.blocklist import ERASED, Blocked
 from slowwave.secrets.redactor import blocked_by
 from slowwave.settings import Settings
-from slowwave.stores.kinds import Place
-from slowwave.stores.model import StoreProblem
 from slowwave.stores.projects import newest_folder
 from slowwave.stores.roots import read_head, sessions_of
 from slowwave.stores.scan import Mark, Scanned, scan
 from slowwave.stores.summary import SessionRow, StoredRow, Summary, no_session, stored_row
-from slowwave.stores.walk import FoundSession, Signature, Snapshot, Walk
 
 _marks = msgspec.msgpack.Decoder(Mark)
 

@@ -8,19 +8,21 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from slowwave.formats.claude.client import FOLDER_OF_PROJECT
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.model import Problem, SessionFiles, SessionKind
+from slowwave.formats.registry import CLIENTS, client_of
+from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
 from slowwave.formats.times import parse_time
+from slowwave.formats.walk import MEMORY, SUFFIXES, Known, Walk
 from slowwave.places import archive_folder, is_for_questions
 from slowwave.secrets.blocklist import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page, catalogue_path, own_catalogue, shown_of
-from slowwave.stores.kinds import BY_NAME, FOLDER_OF_PROJECT, Place
-from slowwave.stores.model import Discovery, Project, StoredSession, StoreProblem
+from slowwave.stores.model import Discovery, Project
 from slowwave.stores.projects import Bundle, Group, Roots, bundled, grouped, memory_folder, spelling_of
 from slowwave.stores.roots import Head, Root, read_head, sessions_of, store_roots
 from slowwave.stores.summary import SessionRow, StoredRow, resolve
-from slowwave.stores.walk import MEMORY, SUFFIXES, FoundSession, Known, Walk
 
 
 class _Seen(NamedTuple):
@@ -127,10 +129,10 @@ def changed_since(settings: Settings, environ: Mapping[str, str], since_ns: int)
     """
     problems: list[StoreProblem] = []
     places = [place for root in store_roots(settings, environ, problems) for place in root.places]
-    changed = _changed_files([place.path for place in places if BY_NAME[place.kind].is_flat], since_ns)
+    changed = _changed_files([place.path for place in places if CLIENTS[place.kind].is_flat], since_ns)
     walk = Walk[Known](problems)
     for place in places:
-        if not BY_NAME[place.kind].is_flat:
+        if not CLIENTS[place.kind].is_flat:
             found = (s for s in sessions_of(place, walk) if s.mtime_ns > since_ns)
             changed += dict.fromkeys(f"{s.folder}/{file.name}" for s in found for file in s.files)
     return changed
@@ -163,7 +165,7 @@ def _stored(seen: _Seen, settings: Settings, problems: list[StoreProblem]) -> St
         text = "the base file is missing" if number == 1 else f"part {number} is missing"
         notes.append(Problem("gap", paths[0], 0, 0, 0, f"{text}; the later parts are read all the same"))
     size = found.size
-    if head.dialect == "cersei" and size > settings.store.warn_bytes:
+    if client_of(head.dialect).refuses_large and size > settings.store.warn_bytes:
         limit = settings.store.warn_bytes
         notes.append(Problem("too-large", paths[0], 0, 0, size, f"{size} bytes, Cersei itself refuses over {limit}"))
     problems += [StoreProblem("gap" if n.kind == "gap" else "too-large", found.path, n.detail) for n in notes]
@@ -212,7 +214,7 @@ def list_sessions(
             pages = [catalogue.read_place(place, walk) for _, place in members]
             _settle(pages, catalogue)
             for (number, _), page in zip(members, pages, strict=True):
-                titles = BY_NAME[page.place.kind].titles(page.place)
+                titles = CLIENTS[page.place.kind].titles(page.place)
                 if titles:
                     _entitle(page.shown, titles, catalogue.blocked)
                 bundles += _listed_bundles(page)

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from slowwave.errors import SettingsError, UnreadableError
+from slowwave.formats.claude.client import FOLDER_OF_PROJECT
+from slowwave.formats.sessions import Place
+from slowwave.formats.walk import SUFFIX
 from slowwave.places import data_folder, home_folder
 from slowwave.settings import Settings
-from slowwave.stores.kinds import FOLDER_OF_PROJECT, Place
-from slowwave.stores.walk import SUFFIX
 
 T = TypeVar("T")
 

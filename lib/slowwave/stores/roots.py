@@ -1,21 +1,22 @@
 """Which places of which roots hold sessions: homes of the clients, a person's home, or plain folders of transcripts."""
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError, UsageError
+from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError
+from slowwave.formats.append import numbered_parts, session_id, session_stem
+from slowwave.formats.claude.client import PLAIN
+from slowwave.formats.client import Client, RecordDialect
 from slowwave.formats.lines import read_records
-from slowwave.formats.registry import NAMES, RecordDialect, by_name, sniff
-from slowwave.stores.kinds import BY_NAME, HOMES, PLAIN, Place
-from slowwave.stores.model import StoreProblem
-from slowwave.stores.walk import MEMORY, SUFFIX, FoundSession, K, Known, Walk
+from slowwave.formats.registry import CLIENTS, NAMES, by_name, client_of, sniff
+from slowwave.formats.sessions import FoundFile, FoundSession, Place, StoreProblem
+from slowwave.formats.walk import MEMORY, SIDE_PREFIX, SUFFIX, SUFFIXES, K, Known, Walk
 
 if TYPE_CHECKING:  # whoever plans one session needs no settings
     from slowwave.settings import Settings
@@ -79,7 +80,7 @@ def _roots(settings: "Settings", environ: Mapping[str, str], problems: list[Stor
         return _once([Root(path, tuple(_places(path, problems)), is_named=True) for path in named], problems)
     found = _once(list(_usual(environ, problems)), problems)
     if not found:
-        homes = ", ".join(os.fspath(path) for kind in HOMES for path in kind.usual(environ)[:1])
+        homes = ", ".join(os.fspath(path) for kind in CLIENTS.values() for path in kind.homes(environ)[:1])
         problems.append(StoreProblem("ignored", homes, "not one exists, so there is no store; name one with --store"))
     return found
 
@@ -89,7 +90,7 @@ def _once(roots: list[Root], problems: list[StoreProblem]) -> list[Root]:
     met: set[tuple[int, int]] = set()
 
     def is_new(place: Place) -> bool:
-        if BY_NAME[place.kind].is_flat:
+        if client_of(place.kind).is_flat:
             return True
         try:
             at = os.stat(place.path)  # noqa: PTH116 - a name as it is on disk, any bytes
@@ -108,13 +109,13 @@ def _once(roots: list[Root], problems: list[StoreProblem]) -> list[Root]:
 def sessions_of(place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
     """Yield the sessions of a place as its kind lists them, except those that are known and have not changed."""
     walk.store = place.store
-    return BY_NAME[place.kind].sessions(place, walk)
+    return client_of(place.kind).sessions(place, walk)
 
 
 def _usual(environ: Mapping[str, str], problems: list[StoreProblem]) -> Iterator[Root]:
     """Yield the homes of all clients that exist; one that cannot be read does not stop the others."""
-    for kind in HOMES:
-        for path in kind.usual(environ):
+    for kind in CLIENTS.values():
+        for path in kind.homes(environ):
             if path.exists():
                 try:
                     places = kind.places(path, _names(path), problems) or []
@@ -127,7 +128,7 @@ def _usual(environ: Mapping[str, str], problems: list[StoreProblem]) -> Iterator
 
 def is_persons_home(path: Path) -> bool:
     """Say whether clients keep their own homes in a folder, as in the home of somebody who uses them."""
-    usual = (home for kind in HOMES for home in kind.usual({"HOME": os.fspath(path)}))
+    usual = (home for kind in CLIENTS.values() for home in kind.homes({"HOME": os.fspath(path)}))
     return any(path in home.parents and home.exists() for home in usual)
 
 
@@ -142,7 +143,7 @@ def _places(path: Path, problems: list[StoreProblem]) -> list[Place]:
             ]
             if whole:
                 return whole
-        for kind in (*HOMES, PLAIN):
+        for kind in (*CLIENTS.values(), PLAIN):
             places = kind.places(path, names, problems)
             if places is not None:
                 return places
@@ -190,8 +191,6 @@ class _Record(msgspec.Struct, gc=False):
 
 
 _decoder = msgspec.json.Decoder(_Record)
-# Every record of these names the working folder; other clients have a header for it, if they say it at all.
-_ON_EVERY_RECORD = ("claude", "cersei")
 
 
 def read_head(found: FoundSession) -> Head | StoreProblem:
@@ -203,8 +202,8 @@ def read_head(found: FoundSession) -> Head | StoreProblem:
     side = found.side or found.kind == "subagent"
     if found.in_database:
         return Head(found.dialect, side, found.cwd)
-    if not found.size and found.dialect == "ulid":
-        return Head(found.dialect, side, found.cwd)  # a new session has an empty log (S7.1)
+    if not found.size and client_of(found.dialect).may_be_empty:
+        return Head(found.dialect, side, found.cwd)
     if not found.size:
         return StoreProblem("empty", found.path, "holds not a single byte")
     for file in found.files:
@@ -223,7 +222,7 @@ def read_head(found: FoundSession) -> Head | StoreProblem:
 
 def _beginning(path: Path, dialect: str) -> tuple[bool, str]:
     """Return whether the first records are a sub-agent's, and the first working folder that is named."""
-    if dialect in _ON_EVERY_RECORD:
+    if client_of(dialect).names_folder:
         return _first_message(path)
     rules = by_name(dialect)
     if isinstance(rules, RecordDialect):
@@ -248,46 +247,7 @@ def _first_message(path: Path) -> tuple[bool, str]:
     return side is True, cwd
 
 
-# Session ids: which ones may become a file name, and which session a person means by a few characters.
-
-# Linux allows 255 bytes for a name; a part number and the suffix must still fit.
-_MOST_BYTES = 200
-_PART_LIKE = re.compile(r".*_part[0-9]+\Z", re.DOTALL)
-
-
-def checked_id(session_id: str) -> str:
-    """Return ``session_id`` when it can safely become a file name.
-
-    Raises:
-        UsageError: it holds a separator or a control character, begins with a dot, is empty or too long, or looks
-            like a part file; nothing was touched.
-    """
-    reason = ""
-    if not session_id or session_id.strip() != session_id:
-        reason = "is empty or has white space at an end"
-    elif any(c in "/\\:" or not c.isprintable() for c in session_id):
-        reason = "holds a separator or a control character"
-    elif session_id.startswith((".", "-")):
-        reason = "begins with a dot or a dash"
-    elif len(os.fsencode(session_id)) > _MOST_BYTES:
-        reason = f"is longer than {_MOST_BYTES} bytes"
-    elif _PART_LIKE.match(session_id):
-        reason = "looks like a part file of another session"
-    if reason:
-        raise UsageError(f"session id {session_id!r} {reason}; use letters, digits, '-', '_' and '.' only")
-    return session_id
-
-
-def base_path(folder: Path, session_id: str) -> Path:
-    """Return where the first file of a session lies, surely inside ``folder``.
-
-    Raises:
-        UsageError: the id is malformed, or the file is a link that leads out of the folder.
-    """
-    path = folder / (checked_id(session_id) + SUFFIX)
-    if path.resolve().parent != folder.resolve():
-        raise UsageError(f"{path}: is a link that leads out of its folder; name the real file")
-    return path
+# Which session a person means by a few characters of its id.
 
 
 def found_sessions(
@@ -331,8 +291,8 @@ def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSes
 
 
 def _latest_of(name: str, sessions: list[FoundSession]) -> list[FoundSession]:
-    """Return the session with the highest number where ``name`` is an agent and a sender of crabtalk, else none."""
-    numbers = {s.id: s.id.removeprefix(f"{name}_") for s in sessions if s.dialect == "crabtalk"}
+    """Return the session with the highest number where ``name`` is all but the number (crabtalk), else none."""
+    numbers = {s.id: s.id.removeprefix(f"{name}_") for s in sessions if client_of(s.dialect).is_numbered}
     own = [s for s in sessions if (number := numbers.get(s.id, "")).isascii() and number.isdecimal()]
     most = max((int(numbers[s.id]) for s in own), default=0)
     return [s for s in own if int(numbers[s.id]) == most]
@@ -372,3 +332,81 @@ def session_of_file(path: Path) -> FoundSession:
         if found.folder == folder and any(file.name == path.name for file in found.files):
             return found
     raise NotFoundError(f"{path}: is not a transcript (its name does not end in {SUFFIX})")
+
+
+# What clients note of a session beside its messages, in files and databases of their own.
+
+
+class ClientFacts:
+    """What clients note of sessions (keys, counters, statistics, permissions); each of their files is read once."""
+
+    def __init__(self) -> None:
+        self._by_place: dict[str, Mapping[str, Mapping[str, Any]]] = {}
+
+    def of(self, dialect: str, path: str, session: str) -> Mapping[str, Any]:
+        """Return what is noted of a session, nothing where its client notes nothing or that cannot be read.
+
+        Args:
+            dialect: name of its dialect.
+            path: its first file, or its database.
+            session: its id.
+        """
+        client = client_of(dialect)
+        place = client.facts_at(path)
+        if place and place not in self._by_place:
+            self._by_place[place] = _facts(client, Path(place))
+        return self._by_place[place].get(session, {}) if place else {}
+
+
+def _facts(client: Client, place: Path) -> Mapping[str, Mapping[str, Any]]:
+    import sqlite3  # noqa: PLC0415 - few sessions are asked for what is noted of them
+
+    try:
+        return client.facts(place)
+    except (UnreadableError, OSError, sqlite3.Error):
+        return {}  # the listing of the sessions themselves reports it
+
+
+def known_by(name: str, sessions: Iterable[FoundSession]) -> FoundSession | None:
+    """Return the session with a key (OpenClaw), or with an id that its transcript's name does not show.
+
+    Several agents may have one key, such as that of a job; then it names none.
+    """
+    facts = ClientFacts()
+    found: list[FoundSession] = []
+    for session in sessions:
+        if not session.source:
+            told = facts.of(session.dialect, session.path, session.id)
+            found += [session] if name in (told.get("key"), told.get("session_id")) else []
+    return found[0] if len(found) == 1 else None
+
+
+# The session that one file belongs to, found by the names of its folder alone: only its own parts are looked at.
+
+
+def session_of_path(path: Path) -> FoundSession:
+    """Return the session that a file belongs to, with its other parts (Cersei), whatever lies beside them.
+
+    Raises:
+        UnreadableError: a file of it, or the folder, cannot be looked at.
+    """
+    side = path.name.startswith(SIDE_PREFIX)
+    folder = os.fspath(path.parent)
+    if named := next(filter(None, (client.named(path) for client in CLIENTS.values())), ""):
+        return FoundSession(folder, named, [_found(path)], side=False)
+    if not path.name.endswith(SUFFIXES) or path.name.startswith("."):
+        return FoundSession(folder, path.name, [_found(path)], side=False)
+    base = path.with_name(session_stem(path.name)[0] + SUFFIX)
+    numbers = numbered_parts(base) if path.name.endswith(SUFFIX) else {}
+    if set(numbers) <= {1}:
+        return FoundSession(folder, session_id(path.name), [_found(path)], side)
+    files = [_found(path.with_name(numbers[number])) for number in sorted(numbers)]
+    return FoundSession(folder, session_id(base.name), files, side, sorted(numbers))
+
+
+def _found(path: Path) -> FoundFile:
+    try:
+        at = path.stat()
+    except OSError as error:
+        raise UnreadableError(path, error.strerror or "cannot be read", "name a transcript or a session id") from error
+    return FoundFile(path.name, at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)

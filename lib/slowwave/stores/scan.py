@@ -10,12 +10,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slowwave.errors import UnreadableError
+from slowwave.formats.client import RecordDialect, RowDialect, Told
 from slowwave.formats.lines import open_regular, read_records
 from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Span, Transcript
-from slowwave.formats.registry import RecordDialect, RowDialect, Told, by_name
+from slowwave.formats.registry import by_name, client_of
+from slowwave.formats.sessions import FoundSession, Signature, signatures
 from slowwave.formats.tail import find_last, hash_before, line_around
+from slowwave.formats.walk import PACKED
 from slowwave.stores.summary import ListedRecord, Summary, first_words, kept_title, record_decoder
-from slowwave.stores.walk import PACKED, FoundSession, Signature, signatures
 
 _BLOCK = 1 << 16
 
@@ -217,8 +219,6 @@ def _checked_end(path: Path, size: int, start: int) -> tuple[int, bytes]:
 # Claude Code's and Cersei's records go into the summary as they are; those of the other clients tell what they are by
 # the same rules as when the session is read.
 
-_AS_THEY_ARE = frozenset({"claude", "cersei", "cersei-bare"})
-
 
 class Fold(NamedTuple):
     """What a dialect's records are decoded with, and what adds one to a summary."""
@@ -230,7 +230,7 @@ class Fold(NamedTuple):
 @cache
 def fold_of(dialect: str) -> Fold | None:
     """Return how records of a dialect are folded, None for one whose sessions must be read as a whole."""
-    if dialect in _AS_THEY_ARE:
+    if client_of(dialect).is_folded:
         return Fold(record_decoder, _add_record)
     rules = by_name(dialect)
     return _fold_by(rules) if isinstance(rules, RecordDialect) else None

@@ -1,6 +1,6 @@
 """The sessions of one project folder: write, load, list, resume, hide, fork (the API of Cersei's ``MemoryManager``).
 
-A session that exists is written in its own dialect, by the writer of :mod:`slowwave.stores.writing` for it; one that a
+A session that exists is written in its own dialect, by the writer of :mod:`slowwave.stores.writers` for it; one that a
 running client has open is not written to.
 """
 
@@ -13,19 +13,16 @@ from slowwave.clock import Clock, SystemClock
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.formats.append import PART_BYTES
 from slowwave.formats.cersei.dialect import Cersei, Mode
+from slowwave.formats.client import Dialect
 from slowwave.formats.model import Message, SessionFiles, Transcript
-from slowwave.formats.registry import Dialect, by_name
-from slowwave.stores.kinds import BY_NAME, Place
-from slowwave.stores.model import StoredSession, StoreProblem
+from slowwave.formats.registry import CLIENTS, by_name
+from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
+from slowwave.formats.walk import Known, Walk
+from slowwave.formats.writing import Compaction, Content, Draft, Means, checked, new_uuid
 from slowwave.stores.roots import meant_session, newest_session, read_head
 from slowwave.stores.scan import scan
 from slowwave.stores.summary import SessionRow, StoredRow, resolve, stored_row
-from slowwave.stores.walk import FoundSession, Known, Walk
-from slowwave.stores.writing.base import Compaction, Content, Draft, Means, checked, new_uuid
-from slowwave.stores.writing.registry import Opened, Writers, held, known_head
-
-# Their sessions are not called by the names of their files, or lie in folders of their own.
-_NAMED_OTHERWISE = ("crabtalk", "ulid")
+from slowwave.stores.writers import Opened, Writers, held, known_head
 
 
 class Sessions:
@@ -238,13 +235,13 @@ class Sessions:
         places = self._places()
         if not places:
             return list(walk.sessions(os.fspath(self.folder)))
-        return [found for place in places for found in BY_NAME[place.kind].sessions(place, walk)]
+        return [found for place in places for found in CLIENTS[place.kind].sessions(place, walk)]
 
     def _places(self) -> list[Place]:
         """Return where sessions lie that their clients name in ways of their own; none in other folders."""
-        for name in _NAMED_OTHERWISE:
+        for name in (name for name, client in CLIENTS.items() if client.is_unnamed):
             try:
-                places = BY_NAME[name].places(self.folder, (), self.problems)
+                places = CLIENTS[name].places(self.folder, (), self.problems)
             except OSError as error:
                 raise UnreadableError(self.folder, error.strerror or "cannot be listed") from error
             if not places and name == self.dialect:

@@ -10,11 +10,21 @@ from typing import cast
 import msgspec
 
 from slowwave.formats.append import session_stem
-from slowwave.formats.claude.messages import split_typed
+from slowwave.formats.claude.records import split_typed
 from slowwave.formats.model import SessionOrigin, Text
+from slowwave.formats.registry import client_of
+from slowwave.formats.sessions import (
+    FoundFile,
+    FoundSession,
+    Signature,
+    Source,
+    StoreProblem,
+    StoreProblemKind,
+    key_in_database,
+    signatures,
+)
 from slowwave.formats.times import parse_time
-from slowwave.stores.model import StoreProblem, StoreProblemKind
-from slowwave.stores.walk import FoundFile, FoundSession, Signature, Source, key_in_database, signatures
+from slowwave.secrets.nouns import words
 
 # The pieces of one message of Claude Code stand close together, with at most a few tool results between them.
 _REMEMBERED_IDS = 16
@@ -149,7 +159,7 @@ class Summary(msgspec.Struct):
 
     def _add_note(self, kind: str, record: ListedRecord) -> None:
         if kind == "tombstone":
-            if self.dialect == "cersei" and isinstance(record.deleted_uuid, str):
+            if client_of(self.dialect).has_tombstones and isinstance(record.deleted_uuid, str):
                 self.tombstones[record.deleted_uuid] = True
         elif kind == "summary":
             if isinstance(record.leafUuid, str) and isinstance(record.summary, str):
@@ -193,7 +203,7 @@ class Summary(msgspec.Struct):
             self.messages += 1
 
     def _is_further_piece(self, message_id: object) -> bool:
-        if self.dialect != "claude" or not isinstance(message_id, str):
+        if not client_of(self.dialect).has_pieces or not isinstance(message_id, str):
             return False
         if message_id in self.message_ids:
             return True
@@ -468,8 +478,6 @@ def is_plain_talk(text: str) -> bool:
 @cache
 def _of_any_word() -> tuple[str, ...]:
     """Return the nouns of secrets that may be any word, as answers to questions of security are."""
-    from slowwave.secrets.nouns import words  # noqa: PLC0415 - as the rules: nothing new, nothing loaded
-
     return tuple(noun.lower() for head in ("answer", "short-answer") for noun in words(head))
 
 

@@ -66,7 +66,7 @@ def test_the_words_name_the_way_back(world: World, capsys: pytest.CaptureFixture
         (["--resume", "a", "--dry-run"], "leave --resume out"),
         (["--rollback", "a", "--set", "extraction.idle=1h"], "leave 'Settings for this run' out"),
         (["--pause", "a", "--project", "p0"], "leave 'One project' out"),
-        (["--dialect", "klaude"], "'klaude': Input should be 'claude'"),
+        (["--dialect", "klaude"], "'klaude' is no client: write one of cersei, claude"),
         (["--rollback", "../b1"], "'../b1': String should match"),
         (["--person", "Ann"], "are for erase"),
         (["--since", "yesterday-ish"], "2026-11-20"),

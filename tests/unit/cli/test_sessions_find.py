@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.cli.sessions import DIALECTS
 from slowwave.errors import UsageError
 from slowwave.formats.registry import NAMES
 from slowwave.moments import moment
@@ -99,8 +98,10 @@ def test_a_limit_is_a_number_above_zero(number: str):
     assert stopped.value.code == 2
 
 
-def test_the_help_names_every_dialect():
-    assert set(DIALECTS) >= set(NAMES)
+def test_a_wrong_name_names_every_dialect(capsys: Capture):
+    assert main(["sessions", "list", "--dialect", "?"]) == 2
+    told = capsys.readouterr().err
+    assert [name for name in NAMES if name not in told] == []
 
 
 @pytest.mark.parametrize(

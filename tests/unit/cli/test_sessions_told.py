@@ -10,7 +10,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.formats.openclaw.context import is_silent
-from slowwave.stores.openclaw.store import update_entry
+from slowwave.formats.openclaw.store import update_entry
 from tests.unit.formats import opencode_files
 from tests.unit.formats.pi_files import Session
 

@@ -221,7 +221,7 @@ def test_a_path_becomes_a_session_of_its_own(tmp_path: Path, capsys: Capture, ma
         ("append @/opencode.db --role user hi", 2, "only its client writes"),
         ("name @/opencode.db x", 2, "only its client writes"),
         ("fork @/opencode.db", 2, "only its client writes"),
-        ("append new --role user hi --dialect codex --store @/c", 2, "cannot be 'codex'"),
+        ("append new --role user hi --dialect codex --store @/c", 2, "begin it in its client"),
     ],
 )
 def test_what_cannot_be_written_changes_nothing(tmp_path: Path, capsys: Capture, line: str, code: int, says: str):

@@ -53,7 +53,7 @@ def test_every_client_rounds_and_counts_in_its_own_way() -> None:
     assert [r.of_message(sample) for r in (PI, CRABTALK, CODEX, OPENCODE)] == [2, 2, 3, 1]
     assert [OPENCODE.of_text("x" * n) for n in (1, 2, 5, 6)] == [0, 1, 1, 2]
     assert rule_of("crabtalk") is CRABTALK
-    assert rule_of("openclaw") is PI
+    assert rule_of("openclaw") == PI
 
 
 def test_counts_every_block() -> None:

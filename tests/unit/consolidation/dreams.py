@@ -11,6 +11,7 @@ from typing import Any
 from slowwave.clock import FixedClock
 from slowwave.consolidation.job import consolidate_project
 from slowwave.formats.model import SessionFiles
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.extracted import write_extraction
 from slowwave.memory.model import (
     Candidate,
@@ -23,7 +24,7 @@ from slowwave.memory.model import (
 )
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings, Settings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 T0 = datetime(2026, 11, 20, 3, 30, tzinfo=UTC)
 

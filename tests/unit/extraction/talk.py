@@ -9,8 +9,9 @@ from typing import Any
 
 from slowwave.clock import FixedClock
 from slowwave.formats.model import SessionFiles, SessionKind
+from slowwave.formats.sessions import StoredSession
 from slowwave.settings import ExtractionSettings, Settings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 NOW = datetime(2026, 11, 3, 3, 30, tzinfo=UTC)

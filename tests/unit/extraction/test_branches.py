@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from slowwave.extraction.job import extract_sessions
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import read_candidates
 from slowwave.report import Report
-from slowwave.stores.model import StoredSession
 from tests.unit.extraction.talk import RULES, clock, open_gates, project, stored
 from tests.unit.formats import claude_files, codex_files, opencode_files, pi_files
 from tests.unit.stores.store_builder import as_bytes, cersei

@@ -16,11 +16,11 @@ from slowwave.clock import FixedClock
 from slowwave.extraction import job
 from slowwave.extraction.job import extract_sessions
 from slowwave.formats.model import SessionOrigin
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.memory.extracted import extracted_path
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, Settings
-from slowwave.stores.model import StoredSession
 from tests.unit.extraction.talk import NOW, RULES, START, Talk, clock, open_gates, project, stored
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

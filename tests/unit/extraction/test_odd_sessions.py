@@ -10,12 +10,12 @@ from slowwave.extraction import job
 from slowwave.extraction.failures import read_failures
 from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.selection import CONFIDENCE
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.evidence import totals, verify
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, Settings
-from slowwave.stores.model import StoredSession
 from tests.unit.extraction.talk import RULES, Talk, clock, open_gates, project, stored
 
 

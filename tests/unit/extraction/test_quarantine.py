@@ -9,8 +9,8 @@ from slowwave.cli import main
 from slowwave.consolidation.facts import Doubts
 from slowwave.extraction import voice
 from slowwave.extraction.candidates import read_quarantine
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import read_candidates
-from slowwave.stores.model import StoredSession
 from tests.unit.extraction.talk import RULES, Talk
 from tests.unit.extraction.test_job import SECRET, memory, run, texts
 

@@ -16,12 +16,12 @@ from slowwave.extraction.job import extract_sessions
 from slowwave.formats.lines import open_plain
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.rows import RowReader
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.evidence import check_all, check_evidence, unproven
 from slowwave.memory.model import Evidence, seen_in
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, Settings
-from slowwave.stores.model import StoredSession
 from tests.unit.extraction.talk import NOW, RULES, START, clock, open_gates, project
 from tests.unit.formats import codex_files, openclaw_files
 from tests.unit.formats.opencode_files import SESSION, Session, database, done, words

@@ -8,9 +8,9 @@ import pytest
 from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.ranges import is_in, runs_of
 from slowwave.formats.model import SessionFiles
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.report import Report
-from slowwave.stores.model import StoredSession
 from tests.unit.extraction.talk import RULES, START, clock, open_gates, project, stored
 from tests.unit.formats import claude_files, openclaw_files, opencode_files, pi_files
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.cersei import encode
+from slowwave.formats.cersei import write as encode
 from slowwave.formats.cersei.dialect import CERSEI_BARE, Cersei, CerseiTranscript
 from slowwave.formats.model import Message, SessionFiles, Text
 

@@ -7,9 +7,8 @@ import zstandard
 
 from slowwave.errors import UnreadableError
 from slowwave.formats import lines as sources
+from slowwave.formats.codex.client import find_rollout, present
 from slowwave.formats.codex.dialect import CODEX
-from slowwave.formats.codex.home import find_rollout, present, rollout_named
-from slowwave.formats.codex.records import renumber
 from slowwave.formats.lines import open_plain
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.registry import detect
@@ -133,39 +132,3 @@ def test_a_rollout_is_found_far_from_the_day_that_its_id_tells(tmp_path: Path) -
     assert find_rollout(beside, OTHER) == far
     old = "6b7e2a10-0000-4000-8000-000000000000"
     assert find_rollout(beside, old) is None
-
-
-def test_a_name_means_the_thread_that_got_it_last_and_still_has_a_rollout(tmp_path: Path) -> None:
-    path = rollout(tmp_path / "sessions/2026/11/21", meta())
-    rows = [(THREAD, "mine"), (OTHER, "mine"), (THREAD, "other"), (THREAD, "mine"), (OTHER, "mine")]
-    index = "".join(f'{{"id": "{thread}", "thread_name": "{name}", "updated_at": "t"}}\n' for thread, name in rows)
-    (tmp_path / "session_index.jsonl").write_text(index, encoding="utf-8")
-    assert rollout_named(tmp_path, "mine") == path
-    other = rollout(tmp_path / "archived_sessions", meta(OTHER), thread=OTHER)
-    assert rollout_named(tmp_path, "mine") == other
-    assert rollout_named(tmp_path, "other") is None
-
-
-@pytest.mark.parametrize(
-    ("given", "expected", "mended"),
-    [
-        ([0, 1, 2, 3], [0, 1, 2, 3], 0),
-        ([0, 1, 1, 2], [0, 1, 2, 3], 2),
-        ([5, 6, 9, 10], [5, 6, 9, 10], 0),
-        ([0, None, 2, None], [0, 1, 2, 3], 2),
-        ([None, None, 7, 8], [5, 6, 7, 8], 2),
-        ([None, 0, 1, 2], [0, 1, 2, 3], 4),
-        ([None] * 4, [None] * 4, 0),
-    ],
-)
-def test_ordinals_are_missing_or_used_twice(
-    tmp_path: Path, given: list[int | None], expected: list[int | None], mended: int
-) -> None:
-    rows = [said("user", str(n)) | ({} if ordinal is None else {"ordinal": ordinal}) for n, ordinal in enumerate(given)]
-    transcript = read(rollout(tmp_path, *rows))
-    assert [line.ordinal for line in transcript.lines] == expected
-    assert [m.text for m in CODEX.context(transcript)] == ["0", "1", "2", "3"]
-    lines = list(transcript.lines)
-    for line, ordinal in zip(lines, given, strict=True):
-        line.ordinal = ordinal
-    assert renumber(lines) == mended

@@ -4,8 +4,8 @@ import json
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
-from slowwave.formats.cersei import encode as cersei_encode
-from slowwave.formats.claude import encode as claude_encode
+from slowwave.formats.cersei import write as cersei_encode
+from slowwave.formats.claude import write as claude_encode
 from slowwave.formats.claude.dialect import CLAUDE
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles

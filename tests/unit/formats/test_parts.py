@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.append import group_parts, part_paths, session_stem
+from slowwave.formats.append import part_paths, session_stem
 
 
 def folder_with(folder: Path, *names: str, size: int = 0) -> Path:
@@ -69,11 +69,3 @@ def test_more_bytes_than_cersei_loads_are_reported_and_still_read(tmp_path: Path
 def test_a_folder_that_cannot_be_listed_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="No such file"):
         part_paths(tmp_path / "missing" / "s.jsonl")
-
-
-def test_the_names_of_a_whole_folder_are_grouped_by_session() -> None:
-    names = ["b_part10.jsonl", "a.jsonl", "b.jsonl", "b_part2.jsonl", "sessions.json", "notes.md"]
-    assert group_parts(names) == {
-        "a": [(1, "a.jsonl")],
-        "b": [(1, "b.jsonl"), (2, "b_part2.jsonl"), (10, "b_part10.jsonl")],
-    }

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
-from slowwave.formats import crabtalk as crabtalk_encode
-from slowwave.formats.crabtalk import CRABTALK
+from slowwave.formats.crabtalk import dialect as crabtalk_encode
+from slowwave.formats.crabtalk.dialect import CRABTALK
 from slowwave.formats.model import SessionFiles, Text, ToolCall
-from slowwave.formats.pi import encode as pi_encode
+from slowwave.formats.pi import write as pi_encode
 from slowwave.formats.pi.dialect import PI
-from slowwave.formats.pi.encode import Place, fresh_id
+from slowwave.formats.pi.write import Place, fresh_id
 from slowwave.formats.ulid import dialect as ulid_encode
 from slowwave.formats.ulid.dialect import ULID
 from tests.unit.formats.pi_files import read

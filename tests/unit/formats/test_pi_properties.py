@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.crabtalk import CRABTALK
+from slowwave.formats.client import Dialect
+from slowwave.formats.crabtalk.dialect import CRABTALK
 from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.pi.dialect import PI
-from slowwave.formats.registry import Dialect
 from slowwave.formats.ulid.dialect import ULID
 
 TEXTS = st.text(max_size=8) | st.sampled_from(["{", "}", '"', "\u2028", "é日", "<summary>"])

@@ -4,7 +4,7 @@ from functools import reduce
 
 import pytest
 
-from slowwave.formats.pi.messages import as_written
+from slowwave.formats.pi.records import as_written
 
 WRITTEN: list[tuple[object, str]] = [
     ("x", "x"),

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
-from slowwave.formats.registry import NAMES, RecordDialect, by_name, detect, sniff
-from slowwave.stores.kinds import BY_NAME
-from slowwave.stores.writing.registry import READ_ONLY, WRITABLE
+from slowwave.formats.client import RecordDialect
+from slowwave.formats.registry import CLIENTS, NAMES, by_name, detect, sniff
 from tests.unit.formats.opencode_files import database
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -140,10 +139,16 @@ def test_names_lead_to_dialects() -> None:
 
 def test_every_dialect_tells_its_records_has_samples_and_is_written_or_says_why_not() -> None:
     assert [name for name in NAMES if not (SAMPLES / name.removesuffix("-bare")).is_dir()] == []
-    assert {*WRITABLE, *READ_ONLY} == set(NAMES)
-    assert not {*WRITABLE} & {*READ_ONLY}
+    assert [name for name, client in CLIENTS.items() if (client.writer is None) != bool(client.read_only)] == []
     # sessions of Cersei lie where Claude Code's do
-    assert {*BY_NAME, "cersei", "cersei-bare"} == set(NAMES)
+    assert {name for name, client in CLIENTS.items() if not client.homes({})} == {"cersei", "cersei-bare"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_client_names_by_a_string_is_there(name: str) -> None:
+    client = CLIENTS[name]
+    assert client.dialect().name == name
+    assert client.writer is None or vars(client.writing())["dialect"] == name
 
 
 @pytest.mark.parametrize("name", NAMES)

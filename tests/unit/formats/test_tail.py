@@ -6,7 +6,7 @@ import pytest
 
 from slowwave.errors import UnreadableError
 from slowwave.formats import tail
-from slowwave.formats.tail import find_last, last_lines, line_around, lines_backward
+from slowwave.formats.tail import find_last, line_around, lines_backward
 
 CASES = [
     b"",
@@ -40,7 +40,6 @@ def test_backward_is_forward_reversed(tmp_path: Path, monkeypatch: pytest.Monkey
     path = tmp_path / "s.jsonl"
     path.write_bytes(data)
     assert list(lines_backward(path)) == forward(data)[::-1]
-    assert last_lines(path, 2) == forward(data)[-2:]
     for end in range(len(data) + 1):
         assert list(lines_backward(path, end=end)) == forward(data[:end])[::-1]
 
@@ -71,6 +70,6 @@ def test_the_line_around_a_byte_is_found(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
-    for read in (lambda: last_lines(tmp_path, 1), lambda: find_last(tmp_path, b"x"), lambda: line_around(tmp_path, 0)):
+    for read in (lambda: find_last(tmp_path, b"x"), lambda: line_around(tmp_path, 0)):
         with pytest.raises(UnreadableError):
             read()

@@ -13,13 +13,14 @@ import pytest
 from slowwave import files
 from slowwave.errors import SlowwaveError
 from slowwave.formats.model import SessionFiles
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.delivery.files import deliver, install, refresh
 from slowwave.memory.delivery.register import Placed, Rule, read_register, register_path
 from slowwave.memory.delivery.sections import BEGIN, END
 from slowwave.memory.delivery.targets import AGENTS, CLAUDE, INSTEAD, LOCAL
 from slowwave.report import Item
 from slowwave.settings import MemorySettings, Settings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 from slowwave.stores.projects import spelled
 from tests.unit.consolidation.dreams import House, no_fsync
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from slowwave.formats.model import Message, SessionFiles, ToolCall
 from slowwave.formats.registry import by_name
+from slowwave.formats.writing import Block, Draft
 from slowwave.reading.items import Reading
 from slowwave.reading.session import read
-from slowwave.stores.writing.base import Block, Draft
 from tests.unit.extraction.talk import Talk
 from tests.unit.formats import codex_files, opencode_files
 from tests.unit.formats.pi_files import HEADER

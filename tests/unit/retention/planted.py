@@ -16,9 +16,9 @@ import zstandard
 from slowwave.cli import main
 from slowwave.clock import FixedClock
 from slowwave.errors import DONE, REFUSED
-from slowwave.stores.writing.base import Draft, Means, Target
-from slowwave.stores.writing.crabtalk import CrabtalkWriter
-from slowwave.stores.writing.ulid import UlidWriter
+from slowwave.formats.crabtalk.write import CrabtalkWriter
+from slowwave.formats.ulid.write import UlidWriter
+from slowwave.formats.writing import Draft, Means, Target
 from tests.unit.stores import families
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

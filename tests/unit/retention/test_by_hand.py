@@ -8,9 +8,9 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import DONE, REFUSED
+from slowwave.formats.openclaw.store import read_store
 from slowwave.retention.audit import AuditLog
 from slowwave.stores.archive.shelf import Shelf
-from slowwave.stores.openclaw.store import read_store
 from slowwave.stores.trash import trash_folder, trash_items
 from tests.unit.retention.fleets import ADD
 from tests.unit.retention.homes import Home

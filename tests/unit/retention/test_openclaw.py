@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats.openclaw.store import read_store
 from slowwave.places import archive_folder
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import AuditLog
@@ -14,7 +15,6 @@ from slowwave.retention.holds import place_hold
 from slowwave.retention.sessions import Fleet
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.openclaw.store import read_store
 from slowwave.stores.trash import restore, trash_folder, trash_items
 from tests.unit.formats.openclaw_files import session
 from tests.unit.retention.homes import DAY, NOW, Home

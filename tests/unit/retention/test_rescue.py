@@ -11,6 +11,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import DONE
+from slowwave.formats.claude import client
 from slowwave.jobs.run import Run
 from slowwave.jobs.status import kept_by
 from slowwave.jobs.story import run_job
@@ -20,7 +21,6 @@ from slowwave.observability.night import read_nights
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.rescue import cleanup_days
-from slowwave.stores import kinds
 from slowwave.stores.archive.pack import Pack
 from slowwave.stores.archive.shelf import Shelf, rescue_packs
 from tests.unit.retention.homes import Home
@@ -245,7 +245,7 @@ def test_the_client_cleans_up_by_the_settings_of_where_it_is_started_unless_a_po
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     policy = tmp_path / "policy"
-    monkeypatch.setattr(kinds, "CLAUDE_POLICY", policy)
+    monkeypatch.setattr(client, "CLAUDE_POLICY", policy)
     shop = tmp_path / "shop"
 
     def days(place: str, number: int) -> float:

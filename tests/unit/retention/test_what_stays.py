@@ -15,6 +15,7 @@ import zstandard
 
 from slowwave.cli import main
 from slowwave.errors import PARTLY_FAILED, RefusedError
+from slowwave.formats.notes import Note
 from slowwave.formats.rows import RowReader
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import name_from_json
@@ -26,7 +27,6 @@ from slowwave.retention.holds import read_holds
 from slowwave.secrets.redactor import Redactor
 from slowwave.stores.archive.pack import PackedSession
 from slowwave.stores.archive.writer import Wanted, write_pack
-from slowwave.stores.client_notes import Note
 from tests.unit.extraction.talk import RULES
 from tests.unit.formats import openclaw_files, opencode_files
 from tests.unit.retention import everybody, planted

@@ -15,11 +15,12 @@ import orjson
 import pytest
 
 from slowwave.cli import main
+from slowwave.formats.registry import CLIENTS
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.observability.progress import begun, end_note, write_note
 from slowwave.samples import build, claude, codex, opencode
 from slowwave.service import checks
-from slowwave.service.checks import TESTED, Check, archive, clients, disk, private, runs, scheduler, storage, telling
+from slowwave.service.checks import Check, archive, clients, disk, private, runs, scheduler, storage, telling
 from slowwave.settings import load_settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.model import Discovery
@@ -200,8 +201,8 @@ def test_a_command_is_looked_for_and_asked_only_on_request(store: Path) -> None:
 
 
 def test_what_was_tested_is_what_the_samples_are_of() -> None:
-    assert TESTED["claude"] == claude.VERSIONS["2.1"]
-    assert (TESTED["codex"], TESTED["opencode"]) == (codex.VERSION, opencode.VERSION)
+    assert CLIENTS["claude"].tested == claude.VERSIONS["2.1"]
+    assert (CLIENTS["codex"].tested, CLIENTS["opencode"].tested) == (codex.VERSION, opencode.VERSION)
 
 
 @pytest.mark.parametrize(

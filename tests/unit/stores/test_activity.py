@@ -12,9 +12,10 @@ import psutil
 import pytest
 from msgspec.structs import replace
 
+from slowwave.formats.claude.client import is_same_process
 from slowwave.formats.model import SessionFiles
-from slowwave.stores.activity import active_reason, is_same_process, live_reason
-from slowwave.stores.model import StoredSession
+from slowwave.formats.sessions import StoredSession
+from slowwave.stores.activity import active_reason, live_reason
 from tests.unit.stores.store_builder import claude, write
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

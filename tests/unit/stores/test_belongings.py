@@ -12,15 +12,15 @@ import pytest
 from slowwave import files
 from slowwave.clock import FixedClock
 from slowwave.errors import LockHeldError, MovedError, RefusedError
+from slowwave.formats.locks import lock_path
+from slowwave.formats.openclaw.store import read_store
+from slowwave.formats.sessions import FoundSession
 from slowwave.stores.archive.pack import PackedSession
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.archive.writer import Wanted, write_pack
-from slowwave.stores.locks import lock_path
-from slowwave.stores.openclaw.store import read_store
 from slowwave.stores.removal import Removal, plan_removal, remove
 from slowwave.stores.roots import found_sessions, meant_session
 from slowwave.stores.trash import restore, trash_items
-from slowwave.stores.walk import FoundSession
 from tests.unit.formats import claude_files, codex_files, openclaw_files
 from tests.unit.stores import families
 from tests.unit.stores.store_builder import cersei, settings_for, write
@@ -305,7 +305,7 @@ def test_a_store_that_its_client_holds_keeps_everything_in_its_place(
     folder = clawdbot_home(tmp_path, ENTRIES, *NAMES)
     plan = planned(folder, "s2")
     before = snapshot(folder)
-    monkeypatch.setattr("slowwave.stores.client_notes.update_store", _held)
+    monkeypatch.setattr("slowwave.formats.notes.update_store", _held)
     with pytest.raises(LockHeldError):
         remove(plan, tmp_path / "trash", CLOCK)
     assert snapshot(folder) == before

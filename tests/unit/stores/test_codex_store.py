@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.formats.codex.client import Codex
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import Listing, find_projects, list_sessions
-from slowwave.stores.kinds import CodexHome
 from slowwave.stores.model import Discovery
 from tests.unit.formats.codex_files import THREAD, compressed, meta, rollout, said, turn
 
@@ -59,8 +59,8 @@ def test_a_home_and_each_of_its_folders_is_a_root(tmp_path: Path, inside: str) -
 
 
 def test_the_home_is_where_its_variable_says(tmp_path: Path) -> None:
-    assert CodexHome().usual({"HOME": "/h"}) == [Path("/h/.codex")]
-    assert CodexHome().usual({"HOME": "/h", "CODEX_HOME": os.fspath(tmp_path)}) == [tmp_path]
+    assert Codex().homes({"HOME": "/h"}) == [Path("/h/.codex")]
+    assert Codex().homes({"HOME": "/h", "CODEX_HOME": os.fspath(tmp_path)}) == [tmp_path]
 
 
 def test_of_a_packed_and_a_plain_rollout_the_plain_one_counts(tmp_path: Path) -> None:

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.formats import crabtalk
+from slowwave.formats.crabtalk import dialect as crabtalk
+from slowwave.formats.crabtalk.client import Crabtalk
+from slowwave.formats.registry import CLIENTS
+from slowwave.formats.sessions import FoundSession, Place, Signature, StoreProblem
+from slowwave.formats.walk import Known, Walk
 from slowwave.places import home_folder
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import list_sessions
-from slowwave.stores.kinds import BY_NAME, HOMES, Crabtalk, Place
-from slowwave.stores.model import StoreProblem
 from slowwave.stores.roots import store_roots
-from slowwave.stores.walk import FoundSession, Known, Signature, Walk
 
 
 def session(path: Path, agent: str = "crab", sender: str = "user") -> Path:
@@ -38,9 +39,9 @@ def named(found: Iterable[FoundSession]) -> list[tuple[str, str]]:
 
 
 def test_it_is_asked_for_its_own_home(tmp_path: Path) -> None:
-    assert BY_NAME["crabtalk"] in HOMES
+    assert CLIENTS["crabtalk"] in CLIENTS.values()
     environ = {"HOME": str(tmp_path)}
-    assert Crabtalk().usual(environ) == [home_folder(environ) / ".crabtalk"]
+    assert Crabtalk().homes(environ) == [home_folder(environ) / ".crabtalk"]
 
 
 @pytest.mark.parametrize("root", ["", "sessions"])

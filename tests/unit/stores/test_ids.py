@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import NotFoundError, UsageError
-from slowwave.stores.roots import base_path, checked_id, found_sessions, meant_session, newest_session, session_of_file
+from slowwave.formats.sessions import base_path, checked_id
+from slowwave.stores.roots import found_sessions, meant_session, newest_session, session_of_file
 from tests.unit.stores.store_builder import cersei, claude, settings_for, write
 
 HOSTILE = [

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.formats.opencode.client import Opencode
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import Listing, find_projects, list_sessions
-from slowwave.stores.kinds import Opencode
 from slowwave.stores.model import Discovery
 from tests.unit.formats.opencode_files import Session, database, done, words
 
@@ -176,8 +176,8 @@ def test_a_session_file_that_is_damaged_or_a_link_to_nothing_is_reported(tmp_pat
 
 def test_the_data_folder_is_where_the_client_has_it(tmp_path: Path) -> None:
     kind = Opencode()
-    assert kind.usual({"HOME": "/h"}) == [Path("/h/.local/share/opencode")]
-    assert kind.usual({"HOME": "/h", "XDG_DATA_HOME": "/d"}) == [Path("/d/opencode")]
+    assert kind.homes({"HOME": "/h"}) == [Path("/h/.local/share/opencode")]
+    assert kind.homes({"HOME": "/h", "XDG_DATA_HOME": "/d"}) == [Path("/d/opencode")]
     (tmp_path / "opencode" / "storage").mkdir(parents=True)
     assert found(tmp_path / "opencode").projects == []
 

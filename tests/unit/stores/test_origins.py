@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.formats.openclaw.keys import parse_key
+from slowwave.formats.openclaw.store import parse_key
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import find_projects, list_sessions

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import walk as folders
 from slowwave.formats.model import SessionFiles
-from slowwave.stores import removal
-from slowwave.stores.model import StoredSession
+from slowwave.formats.sessions import StoredSession
 from slowwave.stores.removal import reason_to_stay
 from tests.unit.stores import families
 
@@ -21,7 +21,7 @@ FOLDERS, EACH = 6, 20
 def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count what is opened and listed; folders count as settled at once."""
     seen: Counter[str] = Counter()
-    header, scandir = removal._header, os.scandir  # pyright: ignore[reportPrivateUsage]
+    header, scandir = folders._header, os.scandir  # pyright: ignore[reportPrivateUsage]
 
     def read(*args: Any) -> Any:
         seen["headers"] += 1
@@ -31,9 +31,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         seen["listings"] += 1
         return scandir(*args)
 
-    monkeypatch.setattr(removal, "_header", read)
+    monkeypatch.setattr(folders, "_header", read)
     monkeypatch.setattr(os, "scandir", list_folder)
-    monkeypatch.setattr(removal, "_TICK_NS", -(10**18))
+    monkeypatch.setattr(folders, "_TICK_NS", -(10**18))
     return seen
 
 

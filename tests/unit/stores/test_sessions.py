@@ -15,9 +15,9 @@ from slowwave import files
 from slowwave.clock import FixedClock
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UsageError
 from slowwave.formats.model import ToolCall
+from slowwave.formats.writing import Compaction
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing.base import Compaction
-from slowwave.stores.writing.registry import held
+from slowwave.stores.writers import held
 from tests.unit.stores.store_builder import cersei, claude, tombstone, write
 from tests.unit.stores.writing.written import unchanged
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.formats.registry import CLIENTS
+from slowwave.formats.sessions import FoundSession, Place, StoreProblem
+from slowwave.formats.ulid.client import Ulid
+from slowwave.formats.walk import Known, Walk
 from slowwave.places import home_folder
-from slowwave.stores.kinds import BY_NAME, HOMES, Place, Ulid
-from slowwave.stores.model import StoreProblem
-from slowwave.stores.walk import FoundSession, Known, Walk
 
 ONE = "01JKQ5W8ZP3V9YB2C4D6E8F0GH"
 TWO = "01JM2V7Q9N4E8ZC3T6R5W0XKYB"
@@ -31,9 +32,9 @@ def sessions(folder: Path, problems: list[StoreProblem] | None = None) -> list[F
 
 
 def test_it_is_asked_for_its_own_home(tmp_path: Path) -> None:
-    assert BY_NAME["ulid"] in HOMES
+    assert CLIENTS["ulid"] in CLIENTS.values()
     environ = {"HOME": str(tmp_path)}
-    assert Ulid().usual(environ) == [home_folder(environ) / ".agent"]
+    assert Ulid().homes(environ) == [home_folder(environ) / ".agent"]
 
 
 @pytest.mark.parametrize("root", ["", "sessions"])

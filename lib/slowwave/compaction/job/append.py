@@ -21,14 +21,14 @@ from slowwave.files import at_fault_point, fsync_folder
 from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import Block, SessionFiles, ToolResult
+from slowwave.formats.registry import client_of
+from slowwave.formats.sessions import FoundFile, FoundSession, StoredSession
+from slowwave.formats.ulid.write import UlidWriter
+from slowwave.formats.writing import Means
 from slowwave.journal import Outcome, outcome
 from slowwave.locks import locked_file
 from slowwave.settings import Settings
-from slowwave.stores.model import StoredSession
-from slowwave.stores.walk import FoundFile, FoundSession
-from slowwave.stores.writing.base import Means
-from slowwave.stores.writing.registry import Opened, Writers, held
-from slowwave.stores.writing.ulid import UlidWriter
+from slowwave.stores.writers import Opened, Writers, held
 
 
 class CompactionError(SlowwaveError):
@@ -112,7 +112,7 @@ def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Writ
             raise MovedError(f"session {session.id}: changed since it was planned; the next run looks at it again")
         before.update(sizes_of(paths))
         message = order.write(opened)
-        now = files_of(paths[0]) if session.dialect == "cersei" else list(paths)
+        now = files_of(paths[0]) if client_of(session.dialect).has_parts else list(paths)
         grown = growth_of(before, now)
         own = own_part(grown, meant[-1])
         try:

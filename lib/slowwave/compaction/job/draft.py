@@ -22,11 +22,10 @@ from slowwave.compaction.plan import CLEARED, MINIMUM_TOKENS, PROTECTED_TOKENS, 
 from slowwave.compaction.tokens import PI
 from slowwave.errors import UsageError
 from slowwave.formats.pi.dialect import PiTranscript
-from slowwave.formats.registry import by_name
-from slowwave.stores.model import StoredSession
-from slowwave.stores.writing.base import Compaction, checked, first_record, unknown
-from slowwave.stores.writing.pi import on_disk
-from slowwave.stores.writing.registry import Opened
+from slowwave.formats.registry import by_name, client_of
+from slowwave.formats.sessions import StoredSession
+from slowwave.formats.writing import Compaction, checked, first_record, unknown
+from slowwave.stores.writers import Opened
 
 
 class Draft:
@@ -203,21 +202,10 @@ def _compaction(draft: Draft, remarks: Mapping[str, object], *, by_hand: bool) -
 # Only Codex has a record for it: a history that replaces itself. The numbers are opencode's (skip two turns, protect
 # 40,000 tokens, gain more than 20,000). What is cleared stays in the file, and its byte ranges in the book.
 
-# Why the others cannot: what was looked for is in the reference of formats, sections 2 to 9.
-_NO_RECORD: Mapping[str, str] = {
-    "claude": "Claude Code takes no later record for the output of an earlier one",
-    "cersei": "a tombstone of Cersei hides whole entries, and providers refuse a call without its result",
-    "pi": "no entry of pi changes an earlier one",
-    "openclaw": "Clawdbot prunes what it sends and keeps no note of it",
-    "crabtalk": "crabtalk knows messages and compact markers only",
-    "ulid": "the specification knows messages and compactions only",
-    "opencode": "the mark is in opencode's own database, which is never written",
-}
-
 
 def why_not(dialect: str) -> str:
     """Return why nothing can be cleared in sessions of a dialect, "" where it can."""
-    return "" if dialect == "codex" else _NO_RECORD.get(dialect, "slowwave writes nothing to sessions of this kind")
+    return client_of(dialect).compacting.no_clearing
 
 
 def clearing_of(session: StoredSession, stamp: str, reading: Reading, is_due: Due) -> Clearing | NoPlan:
@@ -294,7 +282,7 @@ def branch_summary(session: StoredSession, message_id: str, run: Compacting) -> 
         NotFoundError: the message is not on the path that its client goes on from.
         UsageError: its client has no branches, or nothing was said after the message.
     """
-    if session.dialect not in ("pi", "openclaw"):
+    if not client_of(session.dialect).compacting.has_branches:
         raise UsageError(f"{session.id}: {session.dialect} has no summaries of branches; nothing was written")
     read = cast("PiTranscript", by_name(session.dialect).read(session.files))
     cwd = first_record(session.files.paths[0]).get("cwd")
@@ -324,10 +312,4 @@ def check_form(session: StoredSession) -> None:
         UsageError: it cannot; the message says why, and what to do.
         UnreadableError: its client would not take it for a session.
     """
-    path = session.files.paths[0]
-    if session.dialect in ("pi", "openclaw"):
-        on_disk(path)
-    elif session.dialect == "codex" and "payload" not in first_record(path):
-        raise UsageError(
-            f"{session.id}: is of Codex's first form, which has no record for compactions: continue in a new session"
-        )
+    client_of(session.dialect).check_compaction(session.id, session.files.paths[0])

@@ -32,8 +32,10 @@ from slowwave.compaction.plan import (
 )
 from slowwave.compaction.tokens import context_window, exact_tokens
 from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.formats.registry import client_of
+from slowwave.formats.sessions import StoredSession
 from slowwave.settings import CompactionSettings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 # What the next larger kind of model sees (Claude and GPT with a long context, Gemini).
 _LONG_WINDOW = 1_000_000
@@ -118,7 +120,7 @@ def budget_of(reading: Reading, settings: CompactionSettings) -> Budget:
         reserve_tokens=reserve,
         keep_recent_tokens=keep_of(chosen, settings),
         reserve_floor=chosen.reserve_floor,
-        keep_messages=KEEP_RECENT_MESSAGES if reading.dialect == "cersei" else 0,
+        keep_messages=KEEP_RECENT_MESSAGES if reading.rules.trigger == "share" else 0,
     )
 
 
@@ -139,11 +141,12 @@ def window_of(reading: Reading, settings: CompactionSettings) -> int:
 
 def limit_of(reading: Reading, window: int, settings: CompactionSettings) -> int:
     """Return the tokens from which on a session is due."""
-    if reading.dialect == "cersei":
+    trigger = reading.rules.trigger
+    if trigger == "share":
         return int(window * settings.threshold)
-    if reading.dialect == "codex":
+    if trigger == "automatic":
         return min(int(window * AUTO_COMPACT_SHARE), reading.chosen.limit or window)
-    if reading.dialect == "crabtalk" and not settings.context_window:
+    if trigger == "threshold" and not settings.context_window:
         return CRABTALK_THRESHOLD
     limit = window - budget_of(reading, settings).reserve
     share = _share_of(reading, settings)
@@ -156,11 +159,12 @@ def _share_of(reading: Reading, settings: CompactionSettings) -> float:
 
 
 def _is_over(reading: Reading, tokens: int, window: int, settings: CompactionSettings) -> bool:
-    if reading.dialect == "cersei":
+    trigger = reading.rules.trigger
+    if trigger == "share":
         return is_over_share(tokens, window, settings.threshold)
-    if reading.dialect == "codex":
+    if trigger == "automatic":
         return is_over_share(tokens, window) or 0 < reading.chosen.limit <= tokens
-    if reading.dialect == "crabtalk" and not settings.context_window:
+    if trigger == "threshold" and not settings.context_window:
         return is_over_threshold(tokens)
     if _share_of(reading, settings):
         return tokens >= limit_of(reading, window, settings)
@@ -232,12 +236,7 @@ class Rested:
         return self._chosen[place]
 
     def _files_of(self, dialect: str, path: Path) -> str:
-        files = settings_files(dialect, path, self._root)
-        if dialect == "openclaw":
-            from slowwave.stores.openclaw.store import config_file  # noqa: PLC0415 - only where this client is
-
-            config = config_file(path)
-            files += [config] if config is not None else []
+        files = [*settings_files(dialect, path, self._root), *client_of(dialect).own_settings(path)]
         return "".join(f":{at.st_ino}:{at.st_size}:{at.st_mtime_ns}" for at in (f.stat() for f in files if f.is_file()))
 
     def _read(self) -> dict[str, str]:

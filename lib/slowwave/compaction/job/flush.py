@@ -10,9 +10,10 @@ from slowwave.compaction.job.settings import SOFT_THRESHOLD_TOKENS, flushed, has
 from slowwave.errors import SlowwaveError, UnreadableError
 from slowwave.files import private_folder
 from slowwave.formats.append import append_records
+from slowwave.formats.openclaw.store import NAME, SessionEntry, compaction_config, read_store, update_entry
+from slowwave.formats.registry import client_of
+from slowwave.formats.sessions import StoredSession
 from slowwave.report import Item
-from slowwave.stores.model import StoredSession
-from slowwave.stores.openclaw.store import NAME, SessionEntry, compaction_config, read_store, update_entry
 
 
 def flush(session: StoredSession, stamp: str, run: Compacting, cwd: str, book: Book | None = None) -> None:
@@ -36,7 +37,7 @@ def flush(session: StoredSession, stamp: str, run: Compacting, cwd: str, book: B
     run.report.warnings += [*saved.warnings, *saved.failures]
     facts = [item for item in saved.items if item.action == "candidate"]
     run.report.items += facts
-    if session.dialect == "openclaw":
+    if client_of(session.dialect).compacting.has_counters:
         _as_client(session, run, cwd, [fact.text for fact in facts])
     run.report.count("flushed")
     run.report.count("candidates", saved.counts.get("candidates", 0))
@@ -78,7 +79,7 @@ def soft_tokens(session: StoredSession) -> int:
 
     Settings that cannot be read say nothing here; :func:`flush_refusal` tells of them when there is something to save.
     """
-    if session.dialect != "openclaw":
+    if not client_of(session.dialect).compacting.has_counters:
         return SOFT_THRESHOLD_TOKENS
     try:
         found = soft_threshold(compaction_config(session.files.paths[0]))

@@ -7,9 +7,6 @@ from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.plan import Budget, Cut, NoPlan, Plan, cut_points, divided, prepare, prepare_whole
 from slowwave.formats.model import Other, Span, Thinking
 
-# Characters in which a client introduces a summary to the model.
-_INTRODUCED = {"claude": 162, "codex": 400, "pi": 107, "openclaw": 107, "ulid": 107}
-
 
 def planned(reading: Reading, budget: Budget) -> Plan | NoPlan:
     """Return the plan for a session, or why there is none."""
@@ -49,8 +46,8 @@ def _only_thinks(item: Item) -> bool:
 
 def tokens_after(reading: Reading, plan: Plan, summary: str) -> int:
     """Return the estimate of the context that a compaction leaves."""
-    stays = plan.tokens_kept + reading.rule.of_text(summary + " " * _INTRODUCED.get(reading.dialect, 0))
-    if reading.dialect == "codex":
+    stays = plan.tokens_kept + reading.rule.of_text(summary + " " * reading.rules.introduced)
+    if reading.rules.keeps_asked:
         from slowwave.formats.codex.replay import (  # noqa: PLC0415
             USER_TOKENS,
             is_boundary,

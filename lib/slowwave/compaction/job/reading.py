@@ -13,13 +13,11 @@ from slowwave.compaction.items import ContextTokens, Item, Usage, context_tokens
 from slowwave.compaction.job.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
 from slowwave.compaction.tokens import CLAUDE, CODEX, PI, Rule, fields_of, rule_of
 from slowwave.errors import UsageError
+from slowwave.formats.client import CompactionRules, Dialect, TailDialect
 from slowwave.formats.model import Message, SessionFiles, Transcript
-from slowwave.formats.registry import Dialect, TailDialect, by_name
+from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.times import parse_time
-from slowwave.stores.writing.base import first_record, records_backward
-
-# Messages before a compaction cannot stay: the client hides all of them.
-_KEEP_NONE = ("crabtalk",)
+from slowwave.formats.writing import first_record, records_backward
 
 
 class Reading(NamedTuple):
@@ -52,6 +50,11 @@ class Reading(NamedTuple):
     chosen: Chosen = NOTHING_CHOSEN
 
     @property
+    def rules(self) -> CompactionRules:
+        """What is peculiar to compactions of its client."""
+        return client_of(self.dialect).compacting
+
+    @property
     def size(self) -> ContextTokens:
         """The size of the context: what the provider counted as far as it goes, then an estimate."""
         if self.recorded is not None:
@@ -79,20 +82,20 @@ def read_session(dialect: str, files: SessionFiles) -> Reading:
     chosen = chosen_by_client(dialect, files.paths[0], _folder_of(dialect, files))
     rules = by_name(dialect)
     tail = rules.tail(files) if isinstance(rules, TailDialect) else None
-    reading = _READERS.get(dialect, _any)(rules, rules.read(files) if tail is None else tail)
+    reading = _READERS[client_of(dialect).compacting.reading](rules, rules.read(files) if tail is None else tail)
     messages = [item.message for item in reading.items if item.message is not None]
     cwd = reading.cwd or next((m.cwd for m in messages if m.cwd), "")
     return reading._replace(
-        keeps=reading.keeps and dialect not in _KEEP_NONE,
+        keeps=reading.keeps and reading.rules.keeps,
         cwd=cwd,
-        chosen=chosen_by_client(dialect, files.paths[0], cwd, reading.model) if dialect == "claude" else chosen,
+        chosen=chosen_by_client(dialect, files.paths[0], cwd, reading.model) if reading.rules.has_variables else chosen,
         at=max((m.timestamp for m in messages if m.timestamp is not None), default=None),
     )
 
 
 def _folder_of(dialect: str, files: SessionFiles) -> str:
-    """Return the working folder that a header of pi names; other clients' settings for it keep no other number."""
-    return _text(first_record(files.paths[0]).get("cwd")) if dialect in ("pi", "openclaw") else ""
+    """Return the working folder that a header names; clients with other settings for it keep no other number there."""
+    return "" if client_of(dialect).compacting.sections is None else _text(first_record(files.paths[0]).get("cwd"))
 
 
 def _any(dialect: Dialect, transcript: Transcript) -> Reading:
@@ -103,10 +106,7 @@ def _any(dialect: Dialect, transcript: Transcript) -> Reading:
 
 def _model(dialect: str, items: list[Item]) -> str:
     """Return the model that answered last, where the messages of a dialect without rules of its own name it."""
-    if dialect != "cersei":
-        return ""
-
-    return model_in(items)
+    return model_in(items) if client_of(dialect).compacting.names_model else ""
 
 
 def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
@@ -117,7 +117,7 @@ def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
     items = claude_items(dialect.context(transcript))
     keeps = version_of(cast("ClaudeTranscript", transcript).tree) >= FIRST_THAT_KEEPS
     model = counted(items)
-    return Reading("claude", items, CLAUDE, keeps, model=model)
+    return Reading(dialect.name, items, CLAUDE, keeps, model=model)
 
 
 def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
@@ -143,7 +143,7 @@ def _codex(dialect: Dialect, transcript: Transcript) -> Reading:
     cwd = _text(fields_of(first_record(files.paths[0]).get("payload")).get("cwd"))
     usage, window, model, _ = counters
     behind = counters.behind(items)
-    return Reading("codex", items, CODEX, cwd=cwd, model=model, window=window, recorded=usage, behind=behind)
+    return Reading(dialect.name, items, CODEX, cwd=cwd, model=model, window=window, recorded=usage, behind=behind)
 
 
 def _codex_items(context: Iterable[Message]) -> list[Item]:
@@ -164,10 +164,10 @@ def _text(value: object) -> str:
 
 
 _READERS: Mapping[str, Callable[[Dialect, Transcript], Reading]] = {
-    "claude": _claude,
-    "pi": _pi,
-    "openclaw": _pi,
-    "codex": _codex,
+    "plain": _any,
+    "chain": _claude,
+    "entries": _pi,
+    "rollout": _codex,
 }
 
 # What a rollout of Codex notes beside its messages: what the provider counted, the window and the model.

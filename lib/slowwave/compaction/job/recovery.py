@@ -25,12 +25,12 @@ from slowwave.compaction.job.flush import note_compaction, noted
 from slowwave.compaction.job.run import Compacting, alone
 from slowwave.errors import NotFoundError
 from slowwave.formats.model import SessionFiles
-from slowwave.formats.registry import by_name, read_for_context
+from slowwave.formats.registry import by_name, client_of, read_for_context
+from slowwave.formats.sessions import StoredSession
+from slowwave.formats.ulid.write import UlidWriter
+from slowwave.formats.writing import Means
 from slowwave.journal import Outcome
-from slowwave.stores.model import StoredSession
-from slowwave.stores.writing.base import Means
-from slowwave.stores.writing.registry import Writers, held
-from slowwave.stores.writing.ulid import UlidWriter
+from slowwave.stores.writers import Writers, held
 
 
 def growth_in(done: Appended) -> Growth:
@@ -89,7 +89,7 @@ def finish_undo(book: Book, session: StoredSession) -> Appended:
 def files_now(session: StoredSession) -> list[Path]:
     """Return the files of a session as they lie there now."""
     paths = session.files.paths
-    return files_of(paths[0]) if session.dialect == "cersei" else list(paths)
+    return files_of(paths[0]) if client_of(session.dialect).has_parts else list(paths)
 
 
 def _settle_append(book: Book, pending: Pending, session: StoredSession, means: Means) -> str:
@@ -202,7 +202,7 @@ def settled_book(session: StoredSession, run: Compacting) -> Book:
 
 def count_compaction(session: StoredSession, run: Compacting) -> None:
     """Count a compaction where its client counts them, too."""
-    if session.dialect == "openclaw":
+    if client_of(session.dialect).compacting.has_counters:
         noted(session, run, lambda: note_compaction(session.files.paths[0], session.id))
 
 

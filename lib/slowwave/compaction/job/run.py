@@ -13,11 +13,11 @@ from slowwave.compaction.job.settings import Chosen, chosen_by_client
 from slowwave.compaction.job.summary import Summarise
 from slowwave.errors import LockHeldError
 from slowwave.files import private_folder
+from slowwave.formats.sessions import StoredSession
 from slowwave.locks import locked_file
 from slowwave.places import home_folder
 from slowwave.report import Gate, Item, Report
 from slowwave.settings import Settings
-from slowwave.stores.model import StoredSession
 
 Flush = Callable[[StoredSession], Report]
 

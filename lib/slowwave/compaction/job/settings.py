@@ -10,14 +10,15 @@ names ``config.yaml`` (section 7.5.1).
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from math import isfinite
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from slowwave.compaction.tokens import fields_of
 from slowwave.errors import UnreadableError, UsageError
-from slowwave.stores.kinds import persons_files, policy_files
+from slowwave.formats.client import CompactionRules
+from slowwave.formats.registry import client_of
 
 _SWITCHES = ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT")
 _TRUE = ("1", "true", "yes", "on")
@@ -90,8 +91,7 @@ def settings_files(dialect: str, transcript: Path, cwd: str) -> list[Path]:
         transcript: its first file, from which the client's home is told.
         cwd: the working folder, or "".
     """
-    look = _FILES.get(dialect)
-    return look(transcript, Path(cwd) if cwd else None) if look is not None else []
+    return client_of(dialect).settings_files(transcript, Path(cwd) if cwd else None)
 
 
 def chosen_by_client(dialect: str, transcript: Path, cwd: str, model: str = "") -> Chosen:
@@ -111,8 +111,8 @@ def chosen_by_client(dialect: str, transcript: Path, cwd: str, model: str = "") 
         told = ((str(path), _fields_in(path)) for path in files)
         found = NOTHING_CHOSEN
         if files:
-            found = _in_claude(told, model) if dialect == "claude" else _READERS[dialect](told)
-        if dialect == "openclaw":
+            found = _in(told, client_of(dialect).compacting, model)
+        if client_of(dialect).compacting.has_floor:
             found = found._replace(reserve_floor=_floor_of(transcript))
     except (OSError, UnreadableError) as error:
         reason = error if isinstance(error, UnreadableError) else f"{error.filename}: {error.strerror}"
@@ -122,41 +122,12 @@ def chosen_by_client(dialect: str, transcript: Path, cwd: str, model: str = "") 
 
 def _floor_of(transcript: Path) -> int:
     """Return OpenClaw's floor; a configuration that cannot be read stands for the default, as in the client."""
-    from slowwave.stores.openclaw.store import compaction_config  # noqa: PLC0415 - only where this client is
+    from slowwave.formats.openclaw.store import compaction_config  # noqa: PLC0415 - only where this client is
 
     try:
         return reserve_floor(compaction_config(transcript))
     except UnreadableError:
         return RESERVE_FLOOR
-
-
-def _of_claude(transcript: Path, cwd: Path | None) -> list[Path]:
-    home = next((parent.parent for parent in transcript.parents if parent.name == "projects"), None)
-    if home is None:
-        return []
-    return [home.parent / ".claude.json", home / ".claude.json", *persons_files(home, cwd), *policy_files()]
-
-
-def _of_pi(transcript: Path, cwd: Path | None) -> list[Path]:
-    home = next((parent.parent for parent in transcript.parents if parent.name == "sessions"), None)
-    return [*([home / "settings.json"] if home else []), *([cwd / ".pi" / "settings.json"] if cwd else [])]
-
-
-def _of_openclaw(transcript: Path, cwd: Path | None) -> list[Path]:
-    agent = transcript.parent.parent / "agent" / "settings.json"
-    return [agent, *([cwd / ".pi" / "settings.json"] if cwd else [])]
-
-
-def _of_codex(transcript: Path, _cwd: Path | None) -> list[Path]:
-    from slowwave.formats.codex.home import home_of  # noqa: PLC0415 - only where this client is
-
-    home = home_of(transcript)
-    return [home / "config.toml"] if home is not None else []
-
-
-def _of_ulid(transcript: Path, _cwd: Path | None) -> list[Path]:
-    sessions = transcript.parent.parent
-    return [sessions.parent / "config.yaml"] if sessions.name == "sessions" else []
 
 
 def _fields_in(path: Path) -> Mapping[str, object]:
@@ -170,7 +141,7 @@ def _fields_in(path: Path) -> Mapping[str, object]:
     if not raw.strip():
         return {}
     if path.suffix == ".json":
-        from slowwave.stores.openclaw.store import json5_of  # noqa: PLC0415 - few sessions are looked at
+        from slowwave.formats.openclaw.store import json5_of  # noqa: PLC0415 - few sessions are looked at
 
         return fields_of(json5_of(path, raw))  # people write comments into them
     if path.suffix == ".yaml":
@@ -224,17 +195,13 @@ def _count_in(path: str, fields: Mapping[str, object], name: str) -> int | None:
     return tokens
 
 
-def _in_pi(files: Iterable[_Told]) -> Chosen:
-    return _compaction(files, ("reserveTokens", "keepRecentTokens"))
-
-
-def _in_ulid(files: Iterable[_Told]) -> Chosen:
-    return _compaction(files, ("reserve_tokens", "keep_recent_tokens"))
-
-
-def _in_codex(files: Iterable[_Told]) -> Chosen:
-    limits = (_count_in(path, fields, "model_auto_compact_token_limit") for path, fields in files)
-    return Chosen(limit=next(limits) or 0)
+def _in(files: Iterable[_Told], rules: CompactionRules, model: str) -> Chosen:
+    if rules.has_variables:
+        return _in_claude(files, model)
+    if rules.limit_key:
+        limits = (_count_in(path, fields, rules.limit_key) for path, fields in files)
+        return Chosen(limit=next(limits) or 0)
+    return _compaction(files, rules.sections) if rules.sections else NOTHING_CHOSEN
 
 
 def _in_claude(files: Iterable[_Told], model: str) -> Chosen:
@@ -289,20 +256,6 @@ def _number(text: str) -> float:
         return 0
     return number if isfinite(number) else 0
 
-
-_FILES: Mapping[str, Callable[[Path, Path | None], list[Path]]] = {
-    "claude": _of_claude,
-    "pi": _of_pi,
-    "openclaw": _of_openclaw,
-    "codex": _of_codex,
-    "ulid": _of_ulid,
-}
-_READERS: Mapping[str, Callable[[Iterable[_Told]], Chosen]] = {
-    "pi": _in_pi,
-    "openclaw": _in_pi,
-    "codex": _in_codex,
-    "ulid": _in_ulid,
-}
 
 SOFT_THRESHOLD_TOKENS = 4_000
 

@@ -17,13 +17,15 @@ from slowwave.compaction.job.recovery import settled_book, with_growth
 from slowwave.compaction.job.run import Compacting, alone, one_at_a_time
 from slowwave.compaction.plan import RESERVE_TOKENS, NoPlan
 from slowwave.errors import MovedError, RefusedError, SlowwaveError, UsageError
+from slowwave.formats.registry import CLIENTS, client_of
+from slowwave.formats.sessions import StoredSession
+from slowwave.formats.writing import Compaction
 from slowwave.report import Gate, Item, Report
 from slowwave.stores.activity import live_reason
-from slowwave.stores.model import Project, StoredSession
-from slowwave.stores.writing.base import Compaction
+from slowwave.stores.model import Project
 
-# Dialects that have a record for it, and sources that their clients read no more.
-WRITTEN = ("claude", "cersei", "pi", "openclaw", "codex", "crabtalk", "ulid")
+# Clients that have a record for it, and sources that their clients read no more.
+WRITTEN = tuple(name for name, client in CLIENTS.items() if client.compacting.is_written)
 _PUT_ASIDE = ("reset", "deleted", "backup", "archived")
 # Every token is a byte at least, and what stands around a conversation (instructions, tools) is below the other half.
 _LEAST_BYTES_A_TOKEN = 0.5
@@ -215,7 +217,7 @@ class ByHand:
     def __init__(self, session: StoredSession) -> None:
         self.message = ""
         paths = session.files.paths
-        self._before = sizes_of(files_of(paths[0]) if session.dialect == "cersei" else paths)
+        self._before = sizes_of(files_of(paths[0]) if client_of(session.dialect).has_parts else paths)
         self.growth: Growth | None = None
 
     def announce(self, path: Path, size: int, data: bytes) -> None:

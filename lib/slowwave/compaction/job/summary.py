@@ -30,6 +30,7 @@ from slowwave.compaction.requests import (
     wrapped_summary,
 )
 from slowwave.formats.model import Message
+from slowwave.formats.registry import client_of
 from slowwave.models.base import Ask, ContextOverflowError, LanguageModel, MalformedAnswerError, ModelError, Usage
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Gone:
     @property
     def separator(self) -> str:
         """What stands between the parts of a flat text for a model."""
-        return ULID_SEPARATOR if self.reading.dialect == "ulid" else PI_SEPARATOR
+        return ULID_SEPARATOR if self.reading.rules.as_ulid else PI_SEPARATOR
 
 
 class Summary(NamedTuple):
@@ -123,7 +124,7 @@ def summary_of(reading: Reading, plan: Plan, budget: Budget, summarise: Summaris
         text = _before_tags(text, recent)
     text = _sound(redact(text))
     # as its own client gives one to the model
-    return made._replace(text=wrapped_summary(text) if reading.dialect == "cersei" else text)
+    return made._replace(text=wrapped_summary(text) if reading.rules.is_wrapped else text)
 
 
 def _before_tags(text: str, added: str) -> str:
@@ -374,7 +375,7 @@ class Telling(NamedTuple):
 
 def telling_of(dialect: str) -> Telling:
     """Return the form of a client's summaries."""
-    return _TELLINGS.get(dialect, _SECTIONS)
+    return _TELLINGS[client_of(dialect).compacting.telling]
 
 
 def shown(gone: Gone) -> tuple[Plan, int]:
@@ -414,8 +415,8 @@ def _join_all(_plan: Plan, answers: Answers) -> str:
     return joined_rounds([text for _, text in answers])
 
 
-_SECTIONS = Telling(_sections, _join_sections)
 _TELLINGS: Mapping[str, Telling] = {
-    "cersei": Telling(_by_rounds, _join_all, has_sections=False),
-    "crabtalk": Telling(_in_prose, _join_all, has_sections=False),
+    "sections": Telling(_sections, _join_sections),
+    "rounds": Telling(_by_rounds, _join_all, has_sections=False),
+    "prose": Telling(_in_prose, _join_all, has_sections=False),
 }

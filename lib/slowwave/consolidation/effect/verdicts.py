@@ -17,6 +17,7 @@ from slowwave.consolidation.likeness import words_of
 from slowwave.errors import SlowwaveError
 from slowwave.extraction.practice import is_general
 from slowwave.formats.registry import by_name
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import Book, Memory, replay, standing_of
 from slowwave.memory.delivery.register import Register, placed_of, told_as
 from slowwave.memory.delivery.targets import loads_itself
@@ -32,7 +33,7 @@ from slowwave.shell.commands import Proven, commands_of
 from slowwave.shell.mentioned import Heard, names_file
 from slowwave.shell.purposes import is_ask
 from slowwave.shell.tree import Word
-from slowwave.stores.model import Project, StoredSession, latest_version, version_order
+from slowwave.stores.model import Project, latest_version, version_order
 
 # of a command, for who it is known by
 _MOST_WORDS = 4

@@ -23,13 +23,13 @@ from slowwave.extraction.model.verification import Accepted, Checks, Verified, a
 from slowwave.extraction.selection import EXTRACTOR as OFFLINE
 from slowwave.extraction.session import Counted, unerased
 from slowwave.formats.registry import by_name
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
 from slowwave.memory.model import DROPS, Candidate, SessionRef, iso, name_to_json, printable
 from slowwave.models.base import Answer, AnswerPendingError, LanguageModel, ModelError, Usage
 from slowwave.reading.session import read
 from slowwave.report import Item
 from slowwave.settings import Settings
-from slowwave.stores.model import StoredSession
 
 FAILURES = "model-failures.jsonl"
 # sessions are decoded ahead of the answers only so far

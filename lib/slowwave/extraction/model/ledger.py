@@ -12,8 +12,8 @@ from slowwave.extraction.model.material import Window
 from slowwave.extraction.ranges import PartState, digest_of, part_state, ranges_of, stamp, stream_digest, stream_state
 from slowwave.extraction.selection import EXTRACTOR as OFFLINE
 from slowwave.formats.model import Span, Transcript
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.model import ExtractedRange, SessionRef, name_to_json
-from slowwave.stores.model import StoredSession
 
 Bounds = tuple[int, int]
 

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from slowwave.extraction.model.questions import Piece
+from slowwave.formats.sessions import StoredSession
 from slowwave.models.base import Ask, Usage
 from slowwave.models.batch import DISCOUNT
 from slowwave.models.meter import Meter, estimated_tokens, prices_of
 from slowwave.report import Item, Report
 from slowwave.settings import ModelSettings
-from slowwave.stores.model import StoredSession
 
 # what an answer about a window of a transcript usually needs; most hold nothing
 USUAL_ANSWER = 300

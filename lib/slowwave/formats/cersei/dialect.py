@@ -15,12 +15,12 @@ from typing import Literal
 import msgspec
 
 from slowwave.errors import UnreadableError
+from slowwave.formats.cersei.client import BARE_ROLES
 from slowwave.formats.cersei.records import KNOWN_TYPES, MESSAGE_TYPES, Body, CerseiMessage, Entry, summary_message
+from slowwave.formats.client import Notes
 from slowwave.formats.lines import read_records, relaxed_collector
-from slowwave.formats.marks import BARE_ROLES
 from slowwave.formats.messages import chain
 from slowwave.formats.model import Message, SessionFiles, Span, Transcript
-from slowwave.formats.registry import Notes
 
 Mode = Literal["seed", "code"]
 _DECODER = msgspec.json.Decoder(Entry)
@@ -83,6 +83,16 @@ class Cersei:
         if found is None:
             return None
         return CerseiTranscript(self.name, files, problems=found.problems, is_tail=True, placed=found.placed)
+
+    def later(self, path: Path, start: int, *, by_agent: bool) -> list[Message] | None:  # noqa: ARG002
+        """Return the messages from an offset on; None behind a tombstone, which hides one that may stand before."""
+        found: list[Message] = []
+        for span, entry in read_records(path, _DECODER, [], start=start):
+            if entry.type == "tombstone":
+                return None
+            if (message := _message(CerseiMessage(entry, span))) is not None:
+                found.append(message)
+        return found
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return the messages that a resumed run would start with, by the rules of this mode.

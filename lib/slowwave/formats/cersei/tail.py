@@ -16,9 +16,9 @@ import msgspec
 from slowwave.errors import UnreadableError
 from slowwave.formats.append import PACKED_SUFFIX
 from slowwave.formats.cersei.records import MESSAGE_TYPES, Body, CerseiMessage, Entry
+from slowwave.formats.client import Notes
 from slowwave.formats.lines import open_regular, read_records
 from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Span
-from slowwave.formats.registry import Notes
 from slowwave.formats.tail import Suffix, hash_before
 
 _DECODER = msgspec.json.Decoder(Entry)

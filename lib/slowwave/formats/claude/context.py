@@ -8,8 +8,7 @@ from typing import cast
 
 import msgspec
 
-from slowwave.formats.claude.messages import origin_of
-from slowwave.formats.claude.records import SPOKEN, Node, Tree, content_of
+from slowwave.formats.claude.records import SPOKEN, Node, Tree, content_of, origin_of
 from slowwave.formats.claude.resume import resumed, version_of, window_of
 from slowwave.formats.messages import PlainMessage, blocks_of
 from slowwave.formats.model import Block, Injected, Message, Origin, Role, Span, Text, Thinking, ToolCall, ToolResult

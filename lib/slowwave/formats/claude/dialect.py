@@ -2,11 +2,11 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
-from slowwave.formats.claude.messages import messages_of
-from slowwave.formats.claude.records import DECODER, SPOKEN, Node, Tree, title_of
+from slowwave.formats.claude.records import DECODER, SPOKEN, Node, Tree, messages_of, title_of
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.model import Message, SessionFiles, SessionKind, Transcript
 
@@ -62,6 +62,12 @@ class Claude:
             return None
         window, problems = found
         return ClaudeTranscript(self.name, files, problems=problems, is_tail=True, nodes=window.nodes, tree=window)
+
+    def later(self, path: Path, start: int, *, by_agent: bool) -> list[Message]:
+        """Return the messages from an offset on: which branch they lie on does not show without those before."""
+        records = read_records(path, DECODER, [], start=start)
+        nodes = [Node(env, span, index) for index, (span, env) in enumerate(records)]
+        return messages_of(nodes, Tree(nodes, own=by_agent))
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what Claude Code would send if this session were resumed now."""

@@ -14,7 +14,8 @@ from typing import Any, cast
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.codex.home import find_rollout, home_of, present, thread_name
+from slowwave.formats.client import Told
+from slowwave.formats.codex.client import find_rollout, home_of, present, thread_name
 from slowwave.formats.codex.messages import CodexMessage, Place
 from slowwave.formats.codex.records import (
     DECODER,
@@ -34,7 +35,6 @@ from slowwave.formats.codex.replay import History, repaired, replay, rolled_back
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.messages import PlainMessage, set_parent
 from slowwave.formats.model import Message, Other, Problem, SessionFiles, SessionKind, Span, Text, Transcript
-from slowwave.formats.registry import Told
 from slowwave.formats.times import parse_time
 
 # A fork of a fork of ...: more than this is a circle that somebody made by hand.

@@ -8,7 +8,7 @@ its runtime, running sub-agents) stands in no session and is not here.
 import re
 from typing import Any, NamedTuple
 
-from slowwave.formats.pi.context import Model, Said, compared, said, session_entries
+from slowwave.formats.pi.dialect import Model, Said, compared, said, session_entries
 from slowwave.formats.pi.records import Entry, Loaded, live_entries, path_of
 
 _ODD_IN_ID = re.compile(r"[^a-zA-Z0-9]")

@@ -16,7 +16,7 @@ import msgspec
 from slowwave.errors import UnreadableError
 from slowwave.formats.database import opened_read_only, text_of
 from slowwave.formats.model import REFUSALS, Problem, RowSpan, Transcript
-from slowwave.formats.openclaw.keys import parse_key
+from slowwave.formats.openclaw.store import parse_key
 from slowwave.formats.pi.records import DECODER, Entry, entry_of, text_or_empty
 from slowwave.formats.salvage import clean, whole
 

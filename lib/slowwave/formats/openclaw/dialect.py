@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import msgspec
 
+from slowwave.formats.client import Told
 from slowwave.formats.database import HEADER
 from slowwave.formats.lines import open_regular, relaxed_collector
 from slowwave.formats.model import Block, Content, Injected, Message, SessionFiles, Span, Text, Transcript
@@ -22,11 +23,20 @@ from slowwave.formats.openclaw.context import (
     resumed_path,
 )
 from slowwave.formats.openclaw.database import About, Database, opened_session
-from slowwave.formats.pi.context import tail_of, wire
-from slowwave.formats.pi.dialect import PiTranscript, describe, told_by
-from slowwave.formats.pi.messages import PiMessage, content_of, links_of
-from slowwave.formats.pi.records import DECODER, KNOWN_TYPES, Entry, Envelope, Loaded, entry_of, load, migrated
-from slowwave.formats.registry import Told
+from slowwave.formats.pi.dialect import PiTranscript, describe, tail_of, told_by, wire
+from slowwave.formats.pi.records import (
+    DECODER,
+    KNOWN_TYPES,
+    Entry,
+    Envelope,
+    Loaded,
+    PiMessage,
+    content_of,
+    entry_of,
+    links_of,
+    load,
+    migrated,
+)
 
 _TYPES = KNOWN_TYPES.union(OWN_TYPES)
 
@@ -202,7 +212,7 @@ def _typed(text: str) -> list[Block]:
 
 
 def passed(files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
-    """Yield the messages of a session; see :class:`slowwave.formats.registry.RowDialect`.
+    """Yield the messages of a session; see :class:`slowwave.formats.client.RowDialect`.
 
     Raises:
         UnreadableError: it is no database with such a session, or it cannot be read.

@@ -15,8 +15,17 @@ from slowwave.formats.database import HEADER
 from slowwave.formats.lines import open_regular, relaxed_collector
 from slowwave.formats.messages import chain
 from slowwave.formats.model import Message, Problem, SessionFiles, Transcript
-from slowwave.formats.opencode.messages import filter_compacted, messages_of, sent_as
-from slowwave.formats.opencode.records import KNOWN_PARTS, Session, Stored, model_name, object_in, take_back
+from slowwave.formats.opencode.records import (
+    KNOWN_PARTS,
+    Session,
+    Stored,
+    filter_compacted,
+    messages_of,
+    model_name,
+    object_in,
+    sent_as,
+    take_back,
+)
 from slowwave.formats.opencode.storage import MESSAGES, Database, Export, RowRecords, Tree, opened_session
 
 _ROLES = frozenset({"user", "assistant"})
@@ -128,7 +137,7 @@ Row = tuple[bytes, bytes, bytes]
 
 
 def passed(files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
-    """Yield the messages of a session; see :class:`slowwave.formats.registry.RowDialect`.
+    """Yield the messages of a session; see :class:`slowwave.formats.client.RowDialect`.
 
     Raises:
         UnreadableError: it is no database with such a session, or it cannot be read.

@@ -4,11 +4,28 @@ Messages and parts have the same fields in exports, in both storage trees and in
 """
 
 import re
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Any, cast
 
 import msgspec
+import orjson
 
-from slowwave.formats.model import SessionKind, Span
+from slowwave.formats.messages import PlainMessage
+from slowwave.formats.model import (
+    Block,
+    Injected,
+    Message,
+    Origin,
+    Other,
+    Role,
+    SessionKind,
+    Span,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+)
 from slowwave.formats.salvage import whole
 
 KNOWN_PARTS = frozenset(
@@ -137,3 +154,279 @@ def take_back(stored: list[Stored], revert: dict[str, Any]) -> None:
     if part:
         first.live = True
         first.kept = next((i for i, record in enumerate(first.parts) if record.id == part), None)
+
+
+# Stored messages of opencode as messages, for reading and as the client sends them.
+#
+# One stored assistant message holds calls and their results; a model sees them as an answer and one message for each
+# result. Rules: the client's conversion to model messages (formats.md §9.4).
+
+
+COMPACTED = "What did we do so far?"
+SUBTASK = "The following tool was executed by the user"
+PRUNED = "[Old tool result content cleared]"
+INTERRUPTED = "[Tool execution was interrupted]"
+ATTACHED = "Attached media from tool result:"
+# Files that the client reads into a text part of its own; the part itself is not sent.
+_READ_INTO_TEXT = ("text/plain", "application/x-directory")
+Placed = tuple[Block, Record]
+
+
+def messages_of(stored: Stored, session: Session) -> list[Message]:
+    """Return what a stored message says to a reader, with everything that is in it."""
+    if stored.info.kind != "assistant":
+        placed: list[Placed] = [(b, part) for part in stored.parts if (b := _user_block(part, whole=True)) is not None]
+        by_person = stored.info.kind == "user" and not session.parent
+        typed = by_person and any(isinstance(b, Text) for b, _ in placed)
+        if not by_person:
+            placed = [(Injected(b.text) if isinstance(b, Text) else b, part) for b, part in placed]
+        return [_message(stored, session, "user", placed, "typed" if typed else "injected")]
+    said = [(block, part) for part in stored.parts if (block := _model_block(part)) is not None]
+    origin: Origin = "summary" if stored.is_summary else "model"
+    results = [p for p in stored.parts if p.kind == "tool" and _is_over(p)]
+    return [
+        _message(stored, session, "assistant", said, origin),
+        *(_message(stored, session, "tool", [(_result(p, pruned=False), p)], "tool") for p in results),
+    ]
+
+
+def sent_as(stored: Stored, session: Session, model: str = "") -> list[Message]:
+    """Return what a stored message is sent as to ``model``; nothing for messages that the client leaves out."""
+    if stored.info.kind != "assistant":
+        placed = [(block, part) for part in stored.sent_parts if (block := _user_block(part, whole=False)) is not None]
+        return [_message(stored, session, "user", placed, "injected")] if placed else []
+    if _failed(stored):
+        return []
+    found: list[Message] = []
+    for step in _steps(stored.sent_parts):
+        placed = [(block, part) for part in step if (block := _model_block(part)) is not None]
+        said = _joined(_told(placed) if _is_of_another(stored, model) else placed)
+        calls = [part for part in step if part.kind == "tool"]
+        if said:
+            found.append(_message(stored, session, "assistant", said, "summary" if stored.is_summary else "model"))
+        found += [_message(stored, session, "tool", [(_result(p, pruned=True), p)], "tool") for p in calls]
+    pictures = [part for part in stored.sent_parts if _has_media(part)]
+    if pictures:
+        found.append(_message(stored, session, "user", [(Injected(ATTACHED), pictures[0])], "injected"))
+    return found
+
+
+def _is_of_another(stored: Stored, model: str) -> bool:
+    return model_name(stored.info.fields, "modelID") not in ("", model) if model else False
+
+
+def _told(placed: list[Placed]) -> list[Placed]:
+    """Return what another model thought as text; only to the model that thought it is it sent as thoughts (client)."""
+    said = [(Text(b.text), part) if isinstance(b, Thinking) else (b, part) for b, part in placed]
+    blank = (isinstance(old, Thinking) and not old.text.strip() for old, _ in placed)
+    return [new for new, is_blank in zip(said, blank, strict=True) if not is_blank]
+
+
+def _message(stored: Stored, session: Session, role: Role, placed: list[Placed], origin: Origin) -> Message:
+    fields = stored.info.fields
+    cwd = text_in(object_in(fields, "path"), "cwd") or session.directory
+    return PlainMessage(
+        role,
+        tuple(block for block, _ in placed),
+        tuple(part.span for _, part in placed),
+        origin,
+        stored.info.id or None,
+        time_of(object_in(fields, "time").get("created")),
+        cwd,
+        active=stored.live,
+    )
+
+
+def time_of(milliseconds: object) -> datetime | None:
+    """Return the time that a number of milliseconds means, None when it is none."""
+    if not isinstance(milliseconds, int | float):
+        return None
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _user_block(part: Record, *, whole: bool) -> Block | None:
+    """Return the block of a user's part; with ``whole`` also of parts that are not sent."""
+    fields = part.fields
+    match part.kind:
+        case "text":
+            if fields.get("ignored") is True and not whole:
+                return None
+            by_harness = fields.get("synthetic") is True or fields.get("ignored") is True
+            return Injected(text_in(fields, "text")) if by_harness else Text(text_in(fields, "text"))
+        case "file" if whole or text_in(fields, "mime") not in _READ_INTO_TEXT:
+            return Other("file")
+        case "compaction":
+            return Injected(COMPACTED)
+        case "subtask":
+            return Injected(text_in(fields, "prompt") if whole else SUBTASK)
+        case _:
+            return None
+
+
+def _model_block(part: Record) -> Block | None:
+    match part.kind:
+        case "text":
+            return Text(text_in(part.fields, "text"))
+        case "reasoning":
+            return Thinking(text_in(part.fields, "text"))
+        case "tool":
+            given = object_in(part.fields, "state").get("input")
+            return ToolCall(text_in(part.fields, "callID"), text_in(part.fields, "tool"), given)
+        case _:
+            return None
+
+
+def _result(part: Record, *, pruned: bool) -> ToolResult:
+    """Return what a call came to; with ``pruned`` as the client sends it, else with the output that is still kept."""
+    state = object_in(part.fields, "state")
+    call = text_in(part.fields, "callID")
+    match state.get("status"):
+        case "completed":
+            cleared = pruned and object_in(state, "time").get("compacted")
+            # The client calls a command completed that ran to its end with whatever exit code.
+            failed = object_in(state, "metadata").get("exit") not in (None, 0)
+            output = _with_files(state) if pruned else text_in(state, "output")
+            return ToolResult(call, PRUNED if cleared else output, is_error=failed)
+        case "error":
+            metadata = object_in(state, "metadata")
+            if metadata.get("interrupted") is True and isinstance(metadata.get("output"), str):
+                return ToolResult(call, text_in(metadata, "output"))
+            return ToolResult(call, text_in(state, "error"), is_error=True)
+        case _:
+            return ToolResult(call, INTERRUPTED, is_error=True)
+
+
+def _is_over(part: Record) -> bool:
+    return object_in(part.fields, "state").get("status") in ("completed", "error")
+
+
+def _has_media(part: Record) -> bool:
+    """Say whether a tool returned pictures, which chat APIs take only as a message of the user."""
+    state = object_in(part.fields, "state")
+    if part.kind != "tool" or state.get("status") != "completed" or object_in(state, "time").get("compacted"):
+        return False
+    return any(_is_media(file) for file in _attachments(state))
+
+
+def _with_files(state: dict[str, Any]) -> str:
+    """Return the output of a tool; with files that are no media it is sent as the JSON of all its content (client)."""
+    output = text_in(state, "output")
+    files = [file for file in _attachments(state) if not _is_media(file)]
+    if not files:
+        return output
+    content: list[dict[str, str]] = [{"type": "text", "text": output}] if output else []
+    for file in files:
+        scheme, comma, data = text_in(file, "url").partition(",")
+        if scheme.startswith("data:") and comma:
+            content.append({"type": "file-data", "data": data, "mediaType": text_in(file, "mime")})
+    return _json(content)
+
+
+def _attachments(state: dict[str, Any]) -> list[dict[str, Any]]:
+    found = state.get("attachments")
+    files = cast("list[object]", found) if isinstance(found, list) else []
+    return [cast("dict[str, Any]", file) for file in files if isinstance(file, dict)]
+
+
+def _is_media(file: dict[str, Any]) -> bool:
+    mime = text_in(file, "mime")
+    return mime.startswith("image/") or mime == "application/pdf"
+
+
+def _failed(stored: Stored) -> bool:
+    """Say whether an answer ended with an error and is not sent; an aborted one is sent as far as it came."""
+    error = stored.info.fields.get("error")
+    if not error:
+        return False
+    name = error.get("name") if isinstance(error, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+    return not (
+        name == "MessageAbortedError" and any(p.kind not in ("step-start", "reasoning") for p in stored.sent_parts)
+    )
+
+
+def _steps(parts: Iterable[Record]) -> list[list[Record]]:
+    """Part an answer at its steps: each is one answer of the model, with the results of its calls behind it."""
+    steps: list[list[Record]] = [[]]
+    for part in parts:
+        if part.kind == "step-start":
+            steps.append([])
+        else:
+            steps[-1].append(part)
+    return [step for step in steps if step]
+
+
+def _joined(placed: list[Placed]) -> list[Placed]:
+    """Join the texts of an answer without anything between, and write arguments as JSON, as a chat API takes them."""
+    texts = [(b.text, part) for b, part in placed if isinstance(b, Text)]
+    found: list[Placed] = [(b, part) for b, part in placed if isinstance(b, Thinking)]
+    if texts:
+        found.append((Text("".join(text for text, _ in texts)), texts[0][1]))
+    return found + [(ToolCall(b.id, b.name, _json(b.args)), part) for b, part in placed if isinstance(b, ToolCall)]
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps({} if value is None else value).decode()
+
+
+# Which messages of an opencode session are sent after compactions (client: ``filterCompacted``).
+
+
+def filter_compacted(stored: Sequence[Stored]) -> list[Stored]:
+    """Return the messages that count, in the order in which they are sent.
+
+    From the newest back to the first prompt with a ``compaction`` part whose answer is a finished summary without an
+    error. If that part names a tail, the messages from there on are kept as well, behind the summary.
+    """
+    first = _first(stored)
+    shown = list(stored[first:])
+    at = next((i for i in range(len(shown) - 1, -1, -1) if _tail_of(shown[i])), None)
+    if at is None:
+        return shown
+    named, tail = shown[at].info.id, _tail_of(shown[at])
+    summary = next((i for i in range(at + 1, len(shown)) if _answers(shown[i], named)), None)
+    begin = next((i for i in range(at) if shown[i].info.id == tail), None)
+    if summary is None or begin is None:
+        return shown
+    return [*shown[at : summary + 1], *shown[begin:at], *shown[summary + 1 :]]
+
+
+def _first(stored: Sequence[Stored]) -> int:
+    done: set[str] = set()
+    retained = ""
+    for index in range(len(stored) - 1, -1, -1):
+        message = stored[index]
+        if retained:
+            if message.info.id == retained:
+                return index
+            continue
+        if message.info.kind == "user" and message.info.id in done and (part := _compaction(message)) is not None:
+            retained = text_in(part.fields, "tail_start_id")
+            if retained in ("", message.info.id):
+                return index
+        elif _is_finished_summary(message):
+            done.add(text_in(message.info.fields, "parentID"))
+    return 0
+
+
+def _is_finished_summary(message: Stored) -> bool:
+    fields = message.info.fields
+    summed = message.info.kind == "assistant" and bool(fields.get("summary"))
+    return summed and bool(fields.get("finish")) and not fields.get("error")
+
+
+def _answers(message: Stored, named: str) -> bool:
+    fields = message.info.fields
+    return message.info.kind == "assistant" and bool(fields.get("summary")) and fields.get("parentID") == named
+
+
+def _compaction(message: Stored) -> Record | None:
+    return next((part for part in message.sent_parts if part.kind == "compaction"), None)
+
+
+def _tail_of(message: Stored) -> str:
+    """Return the message from which on a compaction kept the conversation, or ""."""
+    part = _compaction(message) if message.info.kind == "user" else None
+    return text_in(part.fields, "tail_start_id") if part else ""

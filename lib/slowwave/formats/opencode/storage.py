@@ -376,7 +376,7 @@ def _scanned_end(text: str, at: int) -> int | None:
 # Sessions in opencode's SQLite database, opened read-only and never written (formats.md §9.2).
 #
 # A row has no place in a file: the span of a message or part holds the JSON of its row and the row's name
-# (:mod:`slowwave.formats.rows`), and its offset is the row's rank in the session (messages first, then parts).
+# (:mod:`slowwave.formats.database`), and its offset is the row's rank in the session (messages first, then parts).
 
 # Every session's id begins so.
 _PREFIX = "ses_"

@@ -23,6 +23,7 @@ from slowwave.extraction.ranges import PartState, Recorded, is_known, ranges_of
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.extraction.session import rest_of, states_of
 from slowwave.files import atomic_write, file_bytes
+from slowwave.formats.sessions import StoredSession
 from slowwave.formats.times import parse_time
 from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, changed_since, latest
 from slowwave.jobs.choice import chosen_by
@@ -34,7 +35,7 @@ from slowwave.report import Item, Report
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import known_projects, list_sessions
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 # Which sessions a range means: by project, dialect, id and the time of what happened in them.
 

@@ -17,6 +17,7 @@ import msgspec
 
 from slowwave.extraction.job import ask_model, extract_one
 from slowwave.extraction.model.summary import USUAL_ANSWER
+from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, past_runs
 from slowwave.jobs.backfill.plan import note_versions, plan_backfill
 from slowwave.jobs.backfill.shard import Collected
@@ -28,7 +29,6 @@ from slowwave.models.meter import prices_of
 from slowwave.places import home_folder
 from slowwave.report import Item, Report, counted
 from slowwave.secrets.redactor import Redactor, redactor_of
-from slowwave.stores.model import StoredSession
 
 T = TypeVar("T")
 

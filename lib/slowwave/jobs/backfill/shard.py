@@ -27,6 +27,7 @@ from slowwave.extraction.session import Read, new_ranges
 from slowwave.files import write_all
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
+from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.backfill.folder import Asked, Entry, Folder, Pace, Piece, Plan, Result, Seed, latest
 from slowwave.jobs.backfill.plan import Deaths
 from slowwave.jobs.model import language_model
@@ -38,7 +39,7 @@ from slowwave.observability.progress import watcher
 from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 
 # Reading no faster than asked: a worker waits before a session until its share of the pace allows it.
 

@@ -12,17 +12,16 @@ from pathlib import Path
 
 from slowwave.errors import MovedError, SlowwaveError, told
 from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder
+from slowwave.formats.registry import CLIENTS as KNOWN
 from slowwave.memory.delivery.register import Page, Register, Rule, delivering, read_register, write_register
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.model import name_from_json, name_to_json
-from slowwave.places import home_folder
 from slowwave.reading.commands import BODIES, FORGET, NAMES, PREFIX, REMEMBER, WHY, page_of
 from slowwave.report import Item
-from slowwave.stores.kinds import ClaudeHome, CodexHome, OpenclawHome, Pi
 
 REFUSED = "refused"
 # who has commands, or skills that a person can call by name
-CLIENTS = ("claude", "codex", "openclaw", "opencode", "pi")
+CLIENTS = tuple(sorted(name for name, client in KNOWN.items() if client.delivery.command))
 _ABOUT = {
     REMEMBER: ("Let later sessions know something", "[what to remember]"),
     FORGET: ("Let later sessions hold something no longer", "[what to forget]"),
@@ -166,31 +165,19 @@ class _Pages:
 
 
 def _place(client: str, name: str, environ: Mapping[str, str]) -> Path:
-    own = f"{PREFIX}{name}"
-    if client == "opencode":
-        base = environ.get("XDG_CONFIG_HOME") or home_folder(environ) / ".config"
-        return Path(base) / "opencode" / "command" / f"{own}.md"
-    kind, folder, file = {
-        "claude": (ClaudeHome(), "commands", f"{own}.md"),
-        "codex": (CodexHome(), "skills", f"{own}/SKILL.md"),
-        "pi": (Pi(), "prompts", f"{own}.md"),
-        "openclaw": (OpenclawHome(), "skills", f"{own}/SKILL.md"),
-    }[client]
-    homes = kind.usual(environ)
-    # the one that is there, of a client that was called otherwise before
-    return next((home for home in homes if home.is_dir()), homes[0]) / folder / file
+    known = KNOWN[client]
+    return known.settings_home(environ) / known.delivery.command.replace("NAME", f"{PREFIX}{name}")
 
 
 def _page(client: str, name: str) -> bytes:
     about, hint = _ABOUT[name]
+    rules = KNOWN[client].delivery
     lines = ["---", f"description: {about} (slowwave)"]
-    if client in ("codex", "openclaw"):
-        behind = f"`${PREFIX}{name}`" if client == "codex" else "`User input:`"
-        meant = f"The words are those behind {behind} in the person's message."
+    if rules.invoked:  # a skill
+        meant = f"The words are those behind {rules.invoked.replace('NAME', PREFIX + name)} in the person's message."
         lines += [f"name: {PREFIX}{name}", "---", "", f"{meant} {BODIES[name]}"]
         return ("\n".join(lines) + "\n").encode()
-    # the first keeps the model from calling it; who does not know it leaves it out
-    lines += ["disable-model-invocation: true"] if client == "claude" else []
+    lines += [rules.head] if rules.head else []
     lines += [f'argument-hint: "{hint}"', "---", "", page_of(name, "$ARGUMENTS")]
     return ("\n".join(lines) + "\n").encode()
 

@@ -10,7 +10,6 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -18,6 +17,9 @@ import msgspec
 
 from slowwave.errors import MovedError, RefusedError, UnreadableError
 from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder
+from slowwave.formats.client import Hook
+from slowwave.formats.registry import CLIENTS as KNOWN
+from slowwave.formats.sessions import StoredSession
 from slowwave.letters import one_line
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.hook import name_of
@@ -25,8 +27,8 @@ from slowwave.memory.delivery.register import Hooked, Register
 from slowwave.memory.delivery.targets import unfit
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.model import name_from_json, name_to_json
-from slowwave.places import home_folder, state_folder
-from slowwave.stores.model import Project, StoredSession, latest_version, version_order
+from slowwave.places import state_folder
+from slowwave.stores.model import Project, latest_version, version_order
 
 if TYPE_CHECKING:
     from slowwave.memory.delivery.register import Delivery
@@ -92,36 +94,7 @@ class Table(msgspec.Struct):
     paths: list[Point] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
-    """A client that starts a program before a call of its agent and hands on what it says.
-
-    Attributes:
-        variable: the variable that names its home.
-        home: its usual home, below the person's.
-        file: its file of hooks there.
-        matcher: the calls that it is asked for.
-        since: its first version that hands on what is said; of Codex the first that was tried.
-        note: what else a person has to do.
-    """
-
-    variable: str
-    home: str
-    file: str
-    matcher: str
-    since: str
-    note: str = ""
-
-
-CLIENTS: Mapping[str, Client] = {
-    "claude": Client(
-        "CLAUDE_CONFIG_DIR", ".claude", "settings.json", "Bash|Edit|MultiEdit|NotebookEdit|Write", "2.1.9",
-    ),
-    "codex": Client(
-        "CODEX_HOME", ".codex", "hooks.json", "Bash|apply_patch", "0.169.0",
-        "Codex starts it once you have trusted it there: /hooks",
-    ),
-}  # fmt: skip
+CLIENTS: Mapping[str, Hook] = {name: hook for name, client in KNOWN.items() if (hook := client.delivery.hook)}
 
 _table = msgspec.json.Decoder(Table).decode
 
@@ -138,9 +111,7 @@ def table_path(root: str, environ: Mapping[str, str]) -> Path:
 
 def settings_of(client: str, environ: Mapping[str, str]) -> Path:
     """Return the file in which a client's hooks stand."""
-    known = CLIENTS[client]
-    named = environ.get(known.variable)
-    return (Path(named).expanduser() if named else home_folder(environ) / known.home) / known.file
+    return KNOWN[client].settings_home(environ) / CLIENTS[client].file
 
 
 def hooked_clients(project: Project, register: Register) -> dict[str, str]:

@@ -20,6 +20,9 @@ from typing import Any, cast
 
 import orjson
 
+from slowwave.formats.claude.client import CLIENT as CLAUDE_CODE
+from slowwave.formats.registry import CLIENTS as KNOWN
+from slowwave.formats.registry import client_of
 from slowwave.places import home_folder
 from slowwave.stores.model import Project, latest_version, version_order
 from slowwave.stores.projects import spelled
@@ -28,15 +31,12 @@ AGENTS, INSTEAD, CLAUDE, LOCAL = "AGENTS.md", "AGENTS.override.md", "CLAUDE.md",
 # the first release whose memory is on for everybody
 LOADS_ITSELF = "2.1.59"
 # who reads AGENTS.md, and which of them read CLAUDE.md where there is none
-OF_AGENTS = ("codex", "openclaw", "opencode", "pi")
-_OR_CLAUDE = frozenset({"opencode", "pi"})
+OF_AGENTS = tuple(sorted(name for name, client in KNOWN.items() if client.delivery.reads_agents))
+_OR_CLAUDE = frozenset(name for name in OF_AGENTS if KNOWN[name].delivery.or_claude)
 _AGENT_IMPORT = re.compile(rb"(?:^|\s)@(?:\./)?AGENTS\.md(?:\s|$)")
-CLIENTS = ("claude", *OF_AGENTS)
+CLIENTS = (CLAUDE_CODE.name, *OF_AGENTS)
 # who also reads what stands in the folders above the one that they work in, however far up
-OF_ALL_ABOVE = frozenset({"claude", "pi"})
-# so much of a file do its readers take: Codex of all that it reads together, OpenClaw of each
-_MOST = {"codex": 32_768, "openclaw": 20_000}
-_MOST_OF_ANY = 40_000
+OF_ALL_ABOVE = frozenset(name for name, client in KNOWN.items() if client.delivery.reads_above)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ NOT_THERE = "its folder is not there"
 
 def most_bytes(clients: tuple[str, ...]) -> int:
     """Return how much of a file all of its readers take."""
-    return min((_MOST.get(client, _MOST_OF_ANY) for client in clients), default=_MOST_OF_ANY)
+    return min(client_of(name).delivery.most_bytes for name in (*clients, ""))
 
 
 def unfit(root: str, environ: Mapping[str, str]) -> str:
@@ -137,15 +137,15 @@ def _all_but_claude(
     refused: dict[str, str] = {}
     hides = AGENTS not in there and CLAUDE in there and bool(has & _OR_CLAUDE)
     for client in sorted(wanted):
-        if client == "codex" and INSTEAD in there:
-            of.setdefault(INSTEAD, []).append(client)
+        if (instead := client_of(client).delivery.instead) and instead in there:
+            of.setdefault(instead, []).append(client)
         elif client in _OR_CLAUDE and hides:
             of.setdefault(CLAUDE, []).append(client)
         elif client in OF_AGENTS and hides:
             refused[client] = f"a new {AGENTS} would hide {CLAUDE} from {' and '.join(sorted(has & _OR_CLAUDE))}"
         elif client in OF_AGENTS:
             of.setdefault(AGENTS, []).append(client)
-        elif client == "cersei":
+        elif client_of(client).delivery.loads_memory:
             needless[client] = "loads the memory folder by itself"
         elif client != "claude":
             refused[client] = "no file is known that it loads"

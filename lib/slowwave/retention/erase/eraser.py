@@ -15,6 +15,8 @@ from slowwave.clock import Clock
 from slowwave.errors import SlowwaveError
 from slowwave.files import at_fault_point, file_bytes, private_folder
 from slowwave.formats.append import append_record, append_records
+from slowwave.formats.sessions import StoredSession
+from slowwave.formats.writing import Means
 from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.places import home_folder, state_folder
 from slowwave.report import Item, Report
@@ -27,10 +29,9 @@ from slowwave.retention.holds import Facts, facts_of, files_below, held_by, read
 from slowwave.retention.sessions import Fleet, Member, key_of
 from slowwave.settings import Settings
 from slowwave.stores.activity import live_reason
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 from slowwave.stores.removal import belongings_of
 from slowwave.stores.trash import TrashItem
-from slowwave.stores.writing.base import Means
 
 # What an erasure writes, noted before it does: the proof of a run that is killed is made by the next one from this.
 #

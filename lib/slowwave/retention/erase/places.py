@@ -12,6 +12,7 @@ from struct import unpack_from
 from slowwave.errors import RefusedError, SlowwaveError
 from slowwave.files import file_bytes
 from slowwave.formats.database import HEADER
+from slowwave.formats.registry import CLIENTS
 from slowwave.journal import remove_leftovers
 from slowwave.memory.folder import global_folder
 from slowwave.memory.guard import OWN_FOLDER
@@ -26,7 +27,6 @@ from slowwave.retention.erase.transcripts import FilePlan, Line, plain_bytes, pl
 from slowwave.retention.sessions import home_files
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import SUFFIX as PACK
-from slowwave.stores.kinds import HOMES
 from slowwave.stores.model import Project
 from slowwave.stores.roots import is_persons_home
 from slowwave.stores.trash import trash_folder
@@ -273,9 +273,9 @@ def homes(roots: Collection[Path], environ: Mapping[str, str]) -> list[Path]:
     found: list[Path] = []
     for root in roots or [Path()]:
         if not roots:
-            found += [home for kind in HOMES for home in kind.usual(environ)]
+            found += [home for kind in CLIENTS.values() for home in kind.homes(environ)]
         elif is_persons_home(root):
-            found += [home for kind in HOMES for home in kind.usual({"HOME": os.fspath(root)})]
+            found += [home for kind in CLIENTS.values() for home in kind.homes({"HOME": os.fspath(root)})]
         else:
             found.append(root)
     return [home for home in dict.fromkeys(found) if home.is_dir()]

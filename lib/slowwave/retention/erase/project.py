@@ -13,7 +13,11 @@ from pathlib import Path
 
 from slowwave.errors import RefusedError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
+from slowwave.formats.claude.write import ClaimedWriter
+from slowwave.formats.registry import client_of
 from slowwave.formats.rows import names_row
+from slowwave.formats.sessions import StoredSession
+from slowwave.formats.writing import Target
 from slowwave.journal import remove_leftovers
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.files import author_of, has_git, refresh, tracked
@@ -42,10 +46,9 @@ from slowwave.retention.erase.transcripts import (
 )
 from slowwave.retention.holds import files_below, files_of, texts_in
 from slowwave.retention.sessions import session_files
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 from slowwave.stores.removal import belongings_of
-from slowwave.stores.writing.base import ClaimedWriter, Target
-from slowwave.stores.writing.registry import READ_ONLY, writer_for
+from slowwave.stores.writers import writer_for
 
 
 def erase_project(project: Project, eraser: Eraser) -> Report:
@@ -188,7 +191,7 @@ def write_plan(plan: FilePlan, eraser: Eraser) -> None:
 def _held(session: StoredSession, eraser: Eraser) -> Generator[None]:
     """Hold what a session's client locks."""
     path = session.files.paths[0]
-    if session.dialect in READ_ONLY:
+    if client_of(session.dialect).read_only:
         yield  # files of a client that locks none
         return
     writer = writer_for(session.dialect, eraser.means)

@@ -16,6 +16,7 @@ from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.files import replacement, write_all
 from slowwave.formats.registry import by_name
 from slowwave.formats.rewrite import file_state
+from slowwave.formats.sessions import StoredSession
 from slowwave.locks import locked_file
 from slowwave.places import archive_folder
 from slowwave.retention.audit import AuditLog, Entry
@@ -27,7 +28,7 @@ from slowwave.settings import Settings
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import list_sessions
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 from slowwave.stores.removal import plan_removal, remove
 from slowwave.stores.trash import TrashItem, finish_freeing, free, ids_in, trash_folder, trash_items
 

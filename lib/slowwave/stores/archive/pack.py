@@ -18,7 +18,7 @@ import zstandard
 
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.files import open_file
-from slowwave.stores.client_notes import Note
+from slowwave.formats.notes import Note
 
 if TYPE_CHECKING:
     import io

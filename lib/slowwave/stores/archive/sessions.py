@@ -16,17 +16,17 @@ from typing import NamedTuple
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import private_folder, write_all
-from slowwave.formats.codex.home import ARCHIVED, INDEX, SESSIONS, home_of
+from slowwave.formats.registry import client_of
+from slowwave.formats.sessions import FoundFile, FoundSession, StoreProblem
 from slowwave.places import archive_folder, state_folder
 from slowwave.secrets.blocklist import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import Pack, PackedFile
 from slowwave.stores.archive.shelf import Shelf, Shelved, rows_of
 from slowwave.stores.catalogue import PROBLEM, is_erased, shown_of
-from slowwave.stores.model import StoreProblem
+from slowwave.stores.roots import session_of_path
 from slowwave.stores.summary import SessionRow
 from slowwave.stores.trash import TrashItem, trash_folder
-from slowwave.stores.walk import FoundFile, FoundSession, session_of_path
 
 FOLDER = "opened"
 
@@ -52,10 +52,10 @@ def laid_out(
         shelf = shelf or Shelf(archive_folder(environ))
         _lay_out(shelf, [one], base)
         store = _store_of(one, row)
-        if store is not None and (around or row.dialect == "codex"):
+        if store is not None and (around or client_of(row.dialect).refers_by_id):
             others = [other for other in shelf.latest() if _lies_in(other, store)] if around else _ancestors(row, shelf)
             _lay_out(shelf, others, base)
-            _overlay(store, Path(f"{base}{store}"), _NAMES.get(row.dialect))
+            _overlay(store, Path(f"{base}{store}"), client_of(row.dialect).store_names)
         at = session_of_path(Path(f"{base}{row.path}"))
         yield (
             FoundSession(
@@ -84,10 +84,6 @@ def laid_out_file(one: Shelved, path: Path, environ: Mapping[str, str]) -> Gener
             if file.path == str(path):
                 _put(pack, file, base)
         yield Path(f"{base}{path}")
-
-
-# of a client's home only that
-_NAMES = {"codex": (SESSIONS, ARCHIVED, INDEX)}
 
 
 def clear_away(folder: Path) -> None:
@@ -159,11 +155,8 @@ def _put(pack: Pack, file: PackedFile, base: Path) -> None:
 
 def _store_of(one: Shelved, row: SessionRow) -> Path | None:
     """Return the folder in which a session's client keeps those that it may refer to; None when there is none."""
-    if row.dialect == "codex":
-        return home_of(Path(row.path))
     main = str(one.session.row.get("path") or row.path)
-    folder = Path(main).parent
-    return folder.parent if row.dialect == "ulid" else folder
+    return client_of(row.dialect).store_of(Path(main))
 
 
 def _ancestors(row: SessionRow, shelf: Shelf) -> list[Shelved]:

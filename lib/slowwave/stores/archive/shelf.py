@@ -18,7 +18,8 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import msgspec
 
 from slowwave.errors import CorruptStateError, RefusedError, SlowwaveError, UnreadableError
-from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, open_file, private_folder, write_all
+from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, move_file, open_file, private_folder, write_all
+from slowwave.formats.sessions import StoreProblem
 from slowwave.locks import locked_file
 from slowwave.processes import is_running
 from slowwave.stores.archive.pack import (
@@ -33,9 +34,7 @@ from slowwave.stores.archive.pack import (
     table_of,
 )
 from slowwave.stores.archive.writer import rewrite
-from slowwave.stores.model import StoreProblem
 from slowwave.stores.summary import SessionRow, ShownRow
-from slowwave.stores.trash import move_file
 
 _LOCK = ".lock"
 # Tables by pack, as long as it is the same file: packs never change in place, and one process asks many times.
@@ -143,7 +142,7 @@ class Shelf:
             CorruptStateError: the pack is damaged; nothing was written.
             OSError: something cannot be written.
         """
-        from slowwave.stores.client_notes import put_back as put_notes_back  # noqa: PLC0415 - only restoring needs it
+        from slowwave.formats.notes import put_back as put_notes_back  # noqa: PLC0415 - only restoring needs it
 
         with self._alone(), Pack(one[0]) as pack:
             return put_back(pack, one[1]) + put_notes_back(one[1].notes)

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from slowwave.errors import CorruptStateError, MovedError, RefusedError
 from slowwave.files import at_fault_point, fsync_folder, private_folder, replacement, write_all
+from slowwave.formats.notes import Note
 from slowwave.stores.archive.pack import (
     CHUNK,
     MAGIC,
@@ -29,7 +30,6 @@ from slowwave.stores.archive.pack import (
     packed_dictionary,
     train,
 )
-from slowwave.stores.client_notes import Note
 
 
 class Wanted(NamedTuple):

@@ -14,10 +14,12 @@ import msgspec
 from msgspec.structs import replace
 
 from slowwave.errors import NotFoundError, UnreadableError
+from slowwave.formats.client import LaterDialect, RecordDialect
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.model import Message, SessionFiles, Transcript
-from slowwave.formats.registry import RecordDialect, by_name
+from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.tail import hash_before
+from slowwave.formats.walk import SUFFIX
 from slowwave.places import archive_folder
 from slowwave.secrets.blocklist import Blocked
 from slowwave.stores.archive.sessions import laid_out
@@ -35,7 +37,6 @@ from slowwave.stores.search.segments import (
     unpacked,
 )
 from slowwave.stores.summary import SessionRow, kept_title
-from slowwave.stores.walk import SUFFIX
 
 # A segment is one document of the index; most sessions are a single one.
 SEGMENT_CHARS = 48_000
@@ -354,11 +355,7 @@ def _read(dialect: str, files: SessionFiles) -> Transcript:
     Raises:
         UnreadableError: a file cannot be opened.
     """
-    if dialect == "codex":
-        from slowwave.formats.codex.dialect import CODEX  # noqa: PLC0415 - only where it is needed
-
-        return CODEX.read_own(files)
-    return by_name(dialect).read(files)
+    return client_of(dialect).read_own(files)
 
 
 def _mark(raw: bytes) -> Mark | None:
@@ -410,8 +407,7 @@ def later_messages(dialect: str, path: Path, mark: Mark) -> tuple[list[Message],
                 return None
             if hash_before(file.fileno(), mark.cursor) != mark.check:
                 return None
-        read = _READERS.get(dialect)
-        messages = read(path, mark) if read else _told(dialect, path, mark)
+        messages = _behind(dialect, path, mark)
         if messages is None:
             return None
         ends = (span.offset + len(span.raw) for message in messages for span in message.sources)
@@ -420,40 +416,11 @@ def later_messages(dialect: str, path: Path, mark: Mark) -> tuple[list[Message],
         raise UnreadableError(path, error.strerror or "cannot be read") from error
 
 
-def _claude(path: Path, mark: Mark) -> list[Message] | None:
-    from slowwave.formats.claude.messages import messages_of  # noqa: PLC0415 - one dialect at a time
-    from slowwave.formats.claude.records import (  # noqa: PLC0415
-        DECODER,
-        Node,
-        Tree,
-    )
-
-    records = read_records(path, DECODER, [], start=mark.cursor)
-    nodes = [Node(env, span, index) for index, (span, env) in enumerate(records)]
-    # which branch a message lies on does not matter here, so the tree may lack what came before
-    return messages_of(nodes, Tree(nodes, own=mark.by_agent))
-
-
-def _cersei(path: Path, mark: Mark) -> list[Message] | None:
-    from slowwave.formats.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry, summary_message  # noqa: PLC0415
-
-    found: list[Message] = []
-    for span, entry in read_records(path, msgspec.json.Decoder(Entry), [], start=mark.cursor):
-        if entry.type == "tombstone":
-            return None  # it hides a message that is in the index
-        if entry.type == "summary":
-            found.append(summary_message(entry, span))
-        elif entry.type in MESSAGE_TYPES and entry.message is not None:
-            found.append(CerseiMessage(entry, span))
-    return found
-
-
-_READERS: dict[str, Callable[[Path, Mark], list[Message] | None]] = {"claude": _claude, "cersei": _cersei}
-
-
-def _told(dialect: str, path: Path, mark: Mark) -> list[Message] | None:
-    """Return the messages that records tell by themselves, where the records of a dialect do."""
+def _behind(dialect: str, path: Path, mark: Mark) -> list[Message] | None:
+    """Return the messages behind a mark, where the records of a dialect tell them without those before."""
     rules = by_name(dialect)
+    if isinstance(rules, LaterDialect):
+        return rules.later(path, mark.cursor, by_agent=mark.by_agent)
     if not isinstance(rules, RecordDialect):
         return None
     records = read_records(path, rules.decoder, [], start=mark.cursor)

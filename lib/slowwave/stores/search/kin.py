@@ -9,16 +9,16 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from slowwave.errors import UnreadableError
+from slowwave.formats.claude.client import FOLDER_OF_PROJECT, ProjectFolder
 from slowwave.formats.codex.dialect import CodexTranscript
 from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Transcript
-from slowwave.formats.registry import by_name
+from slowwave.formats.registry import CLIENTS, by_name, client_of
 from slowwave.formats.salvage import clean
+from slowwave.formats.sessions import Place, StoreProblem
 from slowwave.formats.times import parse_time
+from slowwave.formats.walk import SIDE_FOLDER, SUFFIX, Walk
 from slowwave.stores.catalogue import Catalogue, shown_of
-from slowwave.stores.kinds import BY_NAME, FOLDER_OF_PROJECT, Place
-from slowwave.stores.model import StoreProblem
 from slowwave.stores.summary import SessionRow, StoredRow, resolve
-from slowwave.stores.walk import SIDE_FOLDER, SUFFIX, Walk
 
 Relation = Literal["fork", "forked from", "shares history", "sub-agent of"]
 
@@ -95,8 +95,8 @@ def agents_of(transcript: Transcript, rows: Iterable[SessionRow], problems: list
 
 def _agent(row: SessionRow, messages: Sequence[Message], problems: list[Problem]) -> Agent:
     path = Path(row.path)
-    meta = _meta(path, problems) if row.dialect == "claude" else _Meta()
-    task = meta.description if row.dialect == "claude" else row.title or row.first_prompt
+    meta = _meta(path, problems) if client_of(row.dialect).has_agent_notes else _Meta()
+    task = meta.description if client_of(row.dialect).has_agent_notes else row.title or row.first_prompt
     began = row.created or ""
     at = _caller(meta.toolUseId, messages)
     name = meta.agentType or row.id
@@ -221,7 +221,7 @@ def rows_around(path: Path, dialect: str, catalogue: Catalogue, problems: list[S
         if page.is_changed:
             resolve(page.rows)
             catalogue.save(page)
-        titles = BY_NAME[place.kind].titles(place)
+        titles = CLIENTS[place.kind].titles(place)
         for row in (stored.row for stored in page.rows if not stored.problem):
             row.title = shown_of(titles.get(row.id, ""), catalogue.blocked) or row.title
             found.append(row)
@@ -229,8 +229,8 @@ def rows_around(path: Path, dialect: str, catalogue: Catalogue, problems: list[S
 
 
 def _places(path: Path, dialect: str) -> Sequence[Place]:
-    kind = BY_NAME.get(dialect)
-    if kind is not None and kind.name != FOLDER_OF_PROJECT:
+    kind = CLIENTS.get(dialect)
+    if kind is not None and not isinstance(kind, ProjectFolder):
         for folder in path.parents[:_MOST_ABOVE]:
             places = kind.places(folder, set(os.listdir(folder)), [])  # noqa: PTH208 - names only
             if places and any(_holds(place, path) for place in places):

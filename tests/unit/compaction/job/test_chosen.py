@@ -7,7 +7,7 @@ import pytest
 
 from slowwave.compaction.job.settings import Chosen, chosen_by_client
 from slowwave.errors import UsageError
-from slowwave.stores import kinds
+from slowwave.formats.claude import client
 from tests.unit.compaction.job.talks import Talk, compacted, job
 
 
@@ -71,7 +71,7 @@ def test_the_nearest_switch_of_claude_code_counts(tmp_path: Path):
 
 
 def test_the_policy_of_a_machine_goes_over_what_a_person_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(kinds, "CLAUDE_POLICY", tmp_path / "policy")
+    monkeypatch.setattr(client, "CLAUDE_POLICY", tmp_path / "policy")
     transcript = tmp_path / ".claude" / "projects" / "-shop" / "s.jsonl"
     written(tmp_path / "shop" / ".claude" / "settings.local.json", '{"autoCompactEnabled": true}')
     managed = written(tmp_path / "policy" / "managed-settings.json", '{"autoCompactEnabled": false}')

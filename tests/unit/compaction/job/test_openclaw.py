@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from slowwave.compaction.job.flush import flush_refusal, note_compaction, note_flush, save_memories, soft_tokens
 from slowwave.compaction.job.story import compact_sessions
 from slowwave.formats.model import SessionFiles
+from slowwave.formats.sessions import StoredSession
 from slowwave.report import Item, Report
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 from tests.unit.compaction.job import talks
 from tests.unit.compaction.job.talks import NOW, Talk, job
 

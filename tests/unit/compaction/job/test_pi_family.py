@@ -14,9 +14,10 @@ from slowwave.compaction.job.story import compact_one, compact_sessions
 from slowwave.errors import UsageError
 from slowwave.formats.model import SessionFiles, ToolResult
 from slowwave.formats.registry import by_name
+from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report
 from slowwave.settings import CompactionSettings
-from slowwave.stores.model import Project, StoredSession
+from slowwave.stores.model import Project
 from tests.unit.compaction.job.talks import WRITTEN, job
 from tests.unit.formats.codex_files import THREAD, message
 from tests.unit.formats.pi_files import Session, call

@@ -13,8 +13,8 @@ from slowwave.compaction.job.story import compact_one
 from slowwave.compaction.job.summary import Gone, Summary, by_ledger
 from slowwave.errors import UsageError
 from slowwave.formats.model import Message
+from slowwave.formats.sessions import StoredSession
 from slowwave.report import Item, Report
-from slowwave.stores.model import StoredSession
 from tests.unit.compaction.job.talks import IDS, KEEPING, NOW, WRITTEN, Talk, compacted, job
 
 ALL = sorted(IDS)

@@ -8,11 +8,11 @@ from typing import Any
 from slowwave.clock import FixedClock
 from slowwave.consolidation.inbox import inbox
 from slowwave.consolidation.job import consolidate_project
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
 from slowwave.memory.undo import undo
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings, Settings
-from slowwave.stores.model import StoredSession
 from tests.model_server.nights import by_model, memory, night
 from tests.model_server.scripted import Reply, note, notes, number_of, numbered, serving
 from tests.unit.extraction.talk import NOW, RULES, Talk, project

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import read_candidates
-from slowwave.stores.model import StoredSession
 from tests.model_server.nights import by_model, fact, memory, night, told
 from tests.model_server.scripted import error, serving
 from tests.unit.extraction.talk import START

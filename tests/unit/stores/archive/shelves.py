@@ -14,8 +14,8 @@ from slowwave.stores.archive.shelf import RowsByPath, with_rows
 from slowwave.stores.archive.writer import Wanted, write_pack
 from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.discovery import list_sessions
+from slowwave.stores.roots import session_of_path
 from slowwave.stores.summary import SessionRow
-from slowwave.stores.walk import session_of_path
 from tests.unit.stores.families import cersei_forks, claude, clawdbot, codex, pi
 
 AT = "2026-11-22T03:30:00+00:00"

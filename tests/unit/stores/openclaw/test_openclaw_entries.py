@@ -7,10 +7,19 @@ from typing import Any
 import pytest
 
 from slowwave.errors import UsageError
-from slowwave.formats.openclaw.keys import SessionKey, agent_id, dm_key, parse_key, room_key, thread_key, topic_key
-from slowwave.stores.model import StoreProblem
-from slowwave.stores.openclaw.sessions import agent_store, artifact_of, transcript_name, transcript_path
-from slowwave.stores.openclaw.store import Known, SessionEntry, SessionStore, entry_of, merged, read_store, update_store
+from slowwave.formats.openclaw.sessions import artifact_of, transcript_name, transcript_path
+from slowwave.formats.openclaw.store import (
+    Known,
+    SessionEntry,
+    SessionKey,
+    SessionStore,
+    entry_of,
+    merged,
+    parse_key,
+    read_store,
+    update_store,
+)
+from slowwave.formats.sessions import StoreProblem
 
 CASES = Path(__file__).parents[4].parent / "shared" / "clients" / "corpus" / "clawdbot"
 STORES = sorted(CASES.glob("*/home/.clawdbot/agents/*/sessions/sessions.json"))
@@ -187,26 +196,6 @@ def test_nobody_types_into_runs_of_jobs_and_sub_agents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scope", "key"),
-    [
-        ("main", "agent:my-agent:main"),
-        ("per-peer", "agent:my-agent:dm:ana"),
-        ("per-channel-peer", "agent:my-agent:telegram:dm:ana"),
-        ("per-account-channel-peer", "agent:my-agent:telegram:default:dm:ana"),
-    ],
-)
-def test_direct_chats_have_keys_by_scope(scope: Any, key: str) -> None:
-    assert dm_key("My Agent!", " Ana ", scope, "Telegram") == key
-    assert parse_key(key).agent == "my-agent"
-
-
-def test_rooms_threads_and_topics_have_keys() -> None:
-    assert thread_key(room_key("main", "Slack", "channel", "C1"), "9.1") == "agent:main:slack:channel:c1:thread:9.1"
-    assert topic_key(room_key("main", "telegram", "group", "-5"), 8) == "agent:main:telegram:group:-5:topic:8"
-    assert [agent_id(name) for name in ("", "A" * 70, "--", "a b")] == ["main", "a" * 64, "main", "a-b"]
-
-
-@pytest.mark.parametrize(
     ("name", "found"),
     [
         ("s1.jsonl", ("transcript", "s1", "", "")),
@@ -277,11 +266,6 @@ def test_an_id_that_is_no_name_is_reported(tmp_path: Path) -> None:
     path, problems = located(tmp_path, sessionId="../../x")
     assert path is None
     assert [p.kind for p in problems] == ["ignored"]
-
-
-def test_the_settings_may_put_a_store_elsewhere(tmp_path: Path) -> None:
-    assert agent_store("~/s/{agentId}.json", "main", tmp_path) == tmp_path / "s" / "main.json"
-    assert agent_store("/srv/{agentId}/sessions.json", "work", tmp_path) == Path("/srv/work/sessions.json")
 
 
 def test_a_store_is_a_mapping_of_its_entries(tmp_path: Path) -> None:

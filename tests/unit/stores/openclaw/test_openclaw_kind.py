@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 import zstandard
 
+from slowwave.formats.openclaw.client import Openclaw
+from slowwave.formats.sessions import FoundSession, Place, StoreProblem
+from slowwave.formats.walk import Known, Walk
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import Listing, list_sessions
-from slowwave.stores.kinds import OpenclawHome, Place
-from slowwave.stores.model import StoreProblem
-from slowwave.stores.walk import FoundSession, Known, Walk
 from tests.unit.formats.openclaw_files import START, Agent, session
 from tests.unit.formats.pi_files import HEADER, Session
 
-KIND = OpenclawHome()
+KIND = Openclaw()
 UUID = "1c648be0-52be-437c-89f7-ec59c7be57d4"
 
 
@@ -59,13 +59,13 @@ def agent_of(root: Path) -> Agent:
 def test_the_clients_own_folders_are_looked_into(tmp_path: Path) -> None:
     environ = {"HOME": str(tmp_path)}
     names = (".openclaw", ".clawdbot", ".moltbot")
-    assert KIND.usual(environ) == [tmp_path / name for name in names]
+    assert KIND.homes(environ) == [tmp_path / name for name in names]
     (tmp_path / ".clawdbot").symlink_to(tmp_path / ".openclaw")
-    assert KIND.usual(environ) == [tmp_path / ".openclaw", tmp_path / ".moltbot"]
-    assert KIND.usual(environ | {"OPENCLAW_PROFILE": "dev"})[0] == tmp_path / ".openclaw-dev"
-    assert KIND.usual(environ | {"OPENCLAW_HOME": "/srv"})[0] == Path("/srv/.openclaw")
+    assert KIND.homes(environ) == [tmp_path / ".openclaw", tmp_path / ".moltbot"]
+    assert KIND.homes(environ | {"OPENCLAW_PROFILE": "dev"})[0] == tmp_path / ".openclaw-dev"
+    assert KIND.homes(environ | {"OPENCLAW_HOME": "/srv"})[0] == Path("/srv/.openclaw")
     for name in ("OPENCLAW_STATE_DIR", "CLAWDBOT_STATE_DIR"):
-        assert KIND.usual(environ | {name: " /srv/state "}) == [Path("/srv/state")]
+        assert KIND.homes(environ | {name: " /srv/state "}) == [Path("/srv/state")]
 
 
 def test_each_agents_folder_and_database_is_a_place(tmp_path: Path) -> None:
@@ -228,12 +228,12 @@ def test_only_sessions_that_changed_are_looked_into_again(tmp_path: Path, monkey
     read: list[str] = []
     original = type(KIND)._of_database  # what is yielded is what is read
 
-    def noted(self: OpenclawHome, place: Place, walk: Walk[Any]) -> Any:
+    def noted(self: Openclaw, place: Place, walk: Walk[Any]) -> Any:
         for found in original(self, place, walk):
             read.append(found.id)
             yield found
 
-    monkeypatch.setattr(OpenclawHome, "_of_database", noted)
+    monkeypatch.setattr(Openclaw, "_of_database", noted)
     after = {r.id: r for r in listing(root, catalogue).rows}
     assert read == ["s2"]
     assert after["s1"] == before["s1"]

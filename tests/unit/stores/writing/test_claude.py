@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from slowwave.errors import NotFoundError, UsageError
+from slowwave.formats.claude import write as writing
 from slowwave.formats.model import Text, ToolCall
+from slowwave.formats.writing import Compaction
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing import cersei
-from slowwave.stores.writing.base import Compaction
 from tests.unit.stores.store_builder import add, claude, write
 from tests.unit.stores.writing.written import records, sessions_in, texts, unchanged
 
@@ -78,16 +78,16 @@ def test_without_a_note_only_the_end_of_the_file_is_read(tmp_path: Path, monkeyp
     sessions, path = begun(tmp_path)
     add(path, prompt("u0"))
     add(path, *(claude("user", "x" * 1000, n) for n in range(4, 30)))
-    monkeypatch.setattr(cersei, "_LAST_TURN_BYTES", 5000)
+    monkeypatch.setattr(writing, "_LAST_TURN_BYTES", 5000)
     read: list[int] = []
-    whole = cersei.lines_backward
+    whole = writing.lines_backward
 
     def counted(where: Path) -> Any:
         for line in whole(where):
             read.append(line[0])
             yield line
 
-    monkeypatch.setattr(cersei, "lines_backward", counted)
+    monkeypatch.setattr(writing, "lines_backward", counted)
     sessions.write_user_message("s", "more")
     assert records(path)[-1]["parentUuid"] == "u29"
     assert len(read) < 10

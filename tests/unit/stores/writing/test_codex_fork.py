@@ -11,9 +11,9 @@ import pytest
 from slowwave.clock import FixedClock
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.formats.codex.dialect import CODEX
+from slowwave.formats.codex.write import CodexWriter, ordered_id
 from slowwave.formats.model import SessionFiles
-from slowwave.stores.writing.base import Draft, Means, Target
-from slowwave.stores.writing.codex import CodexWriter, ordered_id
+from slowwave.formats.writing import Draft, Means, Target
 from tests.unit.formats.codex_files import THREAD
 
 NOW = datetime(2026, 11, 22, 3, 30, tzinfo=UTC)

@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import LockHeldError, RefusedError
+from slowwave.formats import locks as openclaw_lock
+from slowwave.formats.codex import client
+from slowwave.formats.locks import held_lock, holder, lock_path
+from slowwave.formats.openclaw import store
 from slowwave.formats.times import millisecond_time
+from slowwave.formats.writing import Compaction
 from slowwave.processes import created_at
-from slowwave.stores import locks
-from slowwave.stores import locks as openclaw_lock
-from slowwave.stores.locks import held_lock, holder, lock_path
-from slowwave.stores.openclaw import store
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing.base import Compaction
 from tests.unit.formats.codex_files import THREAD, meta, rollout, turn
 from tests.unit.formats.pi_files import Session
 from tests.unit.stores.writing.written import records, sessions_in, unchanged
@@ -41,8 +41,8 @@ sys.stdin.read()
 def codex(tmp_path: Path) -> tuple[Sessions, Path, Path]:
     home = tmp_path / ".codex"
     path = rollout(home / "sessions" / "2026" / "11" / "21", meta(), *turn("one", "1"))
-    (home / locks.CODEX_LOCKS).mkdir()
-    return sessions_in(path.parent, home=tmp_path), path, home / locks.CODEX_LOCKS / f"{THREAD}.lock"
+    (home / client.CODEX_LOCKS).mkdir()
+    return sessions_in(path.parent, home=tmp_path), path, home / client.CODEX_LOCKS / f"{THREAD}.lock"
 
 
 def test_a_thread_that_a_running_codex_holds_is_not_written_to(tmp_path: Path):
@@ -51,7 +51,7 @@ def test_a_thread_that_a_running_codex_holds_is_not_written_to(tmp_path: Path):
     holder = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()
-    assert locks.is_held_by_codex(path)
+    assert client.is_held(path)
     writes: list[Callable[[], object]] = [
         lambda: sessions.write_user_message(THREAD, "two"),
         lambda: sessions.compact(THREAD, Compaction("so far")),
@@ -61,21 +61,21 @@ def test_a_thread_that_a_running_codex_holds_is_not_written_to(tmp_path: Path):
         with pytest.raises(RefusedError, match="open in a running Codex"):
             unchanged(path, attempt)
     holder.communicate()
-    assert not locks.is_held_by_codex(path)
+    assert not client.is_held(path)
     sessions.write_user_message(THREAD, "two")
 
 
 def test_a_lock_file_that_was_left_behind_means_nothing(tmp_path: Path):
     sessions, path, lock = codex(tmp_path)
     lock.touch()
-    assert not locks.is_held_by_codex(path)
+    assert not client.is_held(path)
     sessions.write_user_message(THREAD, "two")
     assert len(records(path)) == 5
 
 
 def test_codex_is_kept_out_while_a_rollout_is_written_to(tmp_path: Path):
     _, path, lock = codex(tmp_path)
-    with locks.writer_lock(path, THREAD):
+    with client.writer_lock(path, THREAD):
         with lock.open("rb") as file, pytest.raises(BlockingIOError):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with (lock.parent / ".coordination.lock").open("rb") as file:

@@ -10,10 +10,11 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.errors import NotFoundError, RefusedError, UnreadableError, UsageError
+from slowwave.formats.registry import CLIENTS
+from slowwave.formats.writing import Compaction, Means, checked
 from slowwave.settings import Settings, StoreSettings
-from slowwave.stores.walk import session_of_path
-from slowwave.stores.writing.base import Compaction, Means, checked
-from slowwave.stores.writing.registry import READ_ONLY, WRITABLE, Writers, folder_for, writer_for
+from slowwave.stores.roots import session_of_path
+from slowwave.stores.writers import Writers, folder_for, writable, writer_for
 from tests.unit.formats import opencode_files
 from tests.unit.formats.pi_files import Session
 from tests.unit.stores.store_builder import claude, write
@@ -29,12 +30,12 @@ def pi_session(folder: Path, name: str) -> Path:
     return write(folder / name, made.data().rstrip(b"\n"))
 
 
-@pytest.mark.parametrize("dialect", WRITABLE)
+@pytest.mark.parametrize("dialect", writable())
 def test_every_writer_is_that_of_its_dialect(dialect: str):
     assert writer_for(dialect, MEANS).dialect == dialect
 
 
-@pytest.mark.parametrize("dialect", READ_ONLY)
+@pytest.mark.parametrize("dialect", CLIENTS.keys() - {*writable()})
 def test_databases_are_never_written(dialect: str):
     with pytest.raises(UsageError, match="only its client writes"):
         writer_for(dialect, MEANS)

@@ -8,10 +8,10 @@ import pytest
 
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
 from slowwave.formats.model import SessionFiles, Text, ToolCall
+from slowwave.formats.pi import write as pi
 from slowwave.formats.pi.dialect import PI, PiTranscript
+from slowwave.formats.writing import Compaction
 from slowwave.stores.sessions import Sessions
-from slowwave.stores.writing import pi
-from slowwave.stores.writing.base import Compaction
 from tests.unit.formats.pi_files import HEADER, Session, call
 from tests.unit.stores.writing.written import records, sessions_in, texts, unchanged
 

@@ -14,13 +14,12 @@ from slowwave import files
 from slowwave.clock import FixedClock
 from slowwave.errors import LockHeldError, NotFoundError, UsageError
 from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
-from slowwave.formats.ulid.dialect import ULID
-from slowwave.formats.ulid.metadata import UlidMaker, ulid_time
+from slowwave.formats.ulid import write as ulid
+from slowwave.formats.ulid.dialect import ULID, UlidMaker, ulid_time
+from slowwave.formats.ulid.write import UlidWriter
+from slowwave.formats.writing import Compaction, Draft, Means, Target
 from slowwave.locks import locked_file
-from slowwave.stores.writing import ulid
-from slowwave.stores.writing.base import Compaction, Draft, Means, Target
-from slowwave.stores.writing.registry import writer_for
-from slowwave.stores.writing.ulid import UlidWriter
+from slowwave.stores.writers import writer_for
 
 ID = "01JKQ5W8ZP3V9YB2C4D6E8F0GH"
 OTHER = "01JM2V7Q9N4E8ZC3T6R5W0XKYB"

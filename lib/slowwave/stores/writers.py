@@ -1,6 +1,5 @@
 """Opening sessions for writing: which writer a session needs, what it writes to, and that nobody else has it open."""
 
-import importlib
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -8,14 +7,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
-from slowwave.formats.registry import EXPECTED
+from slowwave.formats.claude.client import CLIENT as CLAUDE
+from slowwave.formats.registry import CLIENTS, EXPECTED, client_of
+from slowwave.formats.sessions import FoundSession, StoreProblem
+from slowwave.formats.writing import Means, Target, Writer
 from slowwave.settings import Settings
-from slowwave.stores.kinds import BY_NAME, FOLDER_OF_PROJECT, HOMES
-from slowwave.stores.model import StoreProblem
 from slowwave.stores.projects import new_session_folder
 from slowwave.stores.roots import Head, is_persons_home, read_head
-from slowwave.stores.walk import FoundSession
-from slowwave.stores.writing.base import Means, Target, Writer
 
 # What a client has put aside it does not read again, whatever is appended to it.
 _PUT_ASIDE = ("reset", "deleted", "backup")
@@ -102,25 +100,9 @@ def held(opened: Opened) -> Generator[Opened]:
         yield opened
 
 
-# Which dialects can be written, and why the others cannot; a writer is imported when it is needed.
-#
-# The module of a dialect holds its writer class as ``WRITER``.
-
-_WRITERS = {
-    "cersei": "cersei:WRITER",
-    "cersei-bare": "cersei:BARE_WRITER",
-    "claude": "claude:WRITER",
-    "pi": "pi:WRITER",
-    "openclaw": "pi:OPENCLAW_WRITER",
-    "codex": "codex:WRITER",
-    "crabtalk": "crabtalk:WRITER",
-    "ulid": "ulid:WRITER",
-}
-READ_ONLY = {
-    "opencode": "its sessions are rows of a database that only its client writes; `slowwave sessions export`"
-    " writes a file that its own import adds"
-}
-WRITABLE = tuple(_WRITERS)
+def writable() -> list[str]:
+    """Return the names of the clients whose sessions are written to."""
+    return [name for name, client in CLIENTS.items() if client.writer is not None]
 
 
 def writer_for(dialect: str, means: Means) -> Writer:
@@ -129,21 +111,15 @@ def writer_for(dialect: str, means: Means) -> Writer:
     Raises:
         UsageError: sessions of this dialect are only read; the message says why.
     """
-    place = _WRITERS.get(dialect)
-    if place is None:
-        reason = READ_ONLY.get(dialect, f"write to one of {', '.join(WRITABLE)}")
+    client = client_of(dialect)
+    found = client.writing()
+    if found is None:
+        reason = client.read_only or f"write to one of {', '.join(writable())}"
         raise UsageError(f"a session of {dialect} is read only: {reason}; nothing was written")
-    module, _, name = place.partition(":")
-    found: type[Writer] = getattr(importlib.import_module(f"slowwave.stores.writing.{module}"), name)
     return found(means)
 
 
-# Where a new session of a dialect goes when nobody names a folder: where its client would look for it.
-
-_SESSIONS = "sessions"
-# Clients that keep all sessions below one folder called so in their home.
-_HOMES = ("pi", "crabtalk", "ulid")
-_DASHES = str.maketrans("/\\:", "---")
+# Where a new session goes when nobody names a folder: where its client would look for it.
 
 
 def folder_for(dialect: str, settings: Settings, environ: Mapping[str, str], cwd: Path) -> Path:
@@ -158,21 +134,11 @@ def folder_for(dialect: str, settings: Settings, environ: Mapping[str, str], cwd
     Raises:
         UnreadableError: the store is a file.
     """
-    root = settings.store.roots[0] if settings.store.roots else None
-    if root is not None and is_persons_home(root):
-        name = dialect if dialect in _HOMES else FOLDER_OF_PROJECT
-        kind = next(kind for kind in HOMES if kind.name == name)
-        settings = settings.with_roots(kind.usual({"HOME": os.fspath(root)})[:1])
-    if dialect not in _HOMES:
-        return new_session_folder(settings, environ, cwd)
-    named = settings.store.roots
-    home = named[0] if named else BY_NAME[dialect].usual(environ)[0]
-    folder = home if home.name == _SESSIONS else home / _SESSIONS
-    return folder / _of_pi(cwd) if dialect == "pi" else folder
-
-
-def _of_pi(cwd: Path) -> str:
-    """Return the name of pi's folder: the working folder without its first slash, every separator a dash."""
-    text = os.fspath(cwd)
-    bare = text[1:] if text[:1] in "/\\" else text
-    return f"--{bare.translate(_DASHES)}--"
+    client, named = client_of(dialect), settings.store.roots
+    is_own = client.new_folder(Path(), cwd) is not None
+    if named and is_persons_home(named[0]):
+        home = (client if is_own else CLAUDE).homes({"HOME": os.fspath(named[0])})[0]
+        settings = settings.with_roots([home])
+        named = settings.store.roots
+    own = client.new_folder(named[0] if named else client.homes(environ)[0], cwd) if is_own else None
+    return new_session_folder(settings, environ, cwd) if own is None else own

@@ -17,6 +17,7 @@ import msgspec
 import orjson
 
 from slowwave.errors import UnreadableError, UsageError
+from slowwave.formats.client import Told
 from slowwave.formats.lines import read_records
 from slowwave.formats.messages import read_linear
 from slowwave.formats.model import (
@@ -35,7 +36,6 @@ from slowwave.formats.model import (
     ToolResult,
     Transcript,
 )
-from slowwave.formats.registry import Told
 from slowwave.formats.salvage import clean, decoded
 from slowwave.formats.tail import Suffix, first_record
 from slowwave.formats.times import offset_time, parse_time

@@ -9,18 +9,141 @@ bytes that are not UTF-8 come through it unharmed (they are ``str`` with surroga
 import os
 import re
 import stat
+import time
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Generic, Literal, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import msgspec
 
-from slowwave.errors import UnreadableError
-from slowwave.formats.append import SUFFIX as PART_SUFFIX
-from slowwave.formats.append import numbered_parts, session_id, session_stem
-from slowwave.formats.model import SessionKind, SessionOrigin
-from slowwave.stores.model import StoreProblem
+from slowwave.formats.append import session_id
+from slowwave.formats.lines import open_plain
+from slowwave.formats.salvage import whole
+from slowwave.formats.sessions import FoundFile, FoundSession, Signature, StoreProblem
+
+# What a folder holds, read once as long as nothing in it comes or goes: for questions that are asked of each file.
+#
+# The kernel sets the time at which a folder itself changed with every name that comes or goes. Within one tick of the
+# file system's clock a change may leave no trace, so a listing that was made that soon after the last one is made
+# again.
+
+
+# ticks are 1 to 10 ms, or whole seconds
+_TICK_NS = 100_000_000
+_COARSE_TICK_NS = 2_000_000_000
+_SECOND_NS = 1_000_000_000
+_MOST_FOLDERS = 10_000
+
+
+@dataclass(slots=True)
+class KnownFolder:
+    """A listing.
+
+    Attributes:
+        entries: names and inodes.
+        derived: what was made of it, by a name of the caller's.
+    """
+
+    stamp: tuple[int, int]
+    listed_ns: int
+    entries: list[tuple[str, int]]
+    derived: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+_folders: dict[str, KnownFolder] = {}
+
+
+def known_folder(folder: str) -> KnownFolder:
+    """Return what lies in a folder.
+
+    Raises:
+        OSError: it cannot be listed.
+    """
+    now = time.time_ns()
+    at = os.stat(folder)  # noqa: PTH116 - asked once a folder and session
+    stamp = at.st_ctime_ns, at.st_ino
+    tick = _TICK_NS if at.st_ctime_ns % _SECOND_NS else _COARSE_TICK_NS
+    known = _folders.get(folder)
+    if known is not None and known.stamp == stamp and known.listed_ns - at.st_ctime_ns > tick:
+        return known
+    with os.scandir(folder) as entries:
+        listed = [(entry.name, entry.inode()) for entry in entries]
+    if known is None or known.entries != listed:
+        known = KnownFolder(stamp, now, listed)
+    known.stamp, known.listed_ns = stamp, now
+    if len(_folders) >= _MOST_FOLDERS:
+        _folders.clear()
+    _folders[folder] = known
+    return known
+
+
+# Which sessions in some folders name another one as the one that they came from.
+
+# A header stands in front; damage, or a note of the client, may stand before it.
+_HEADER_WITHIN = 8
+_LONGEST_HEADER = 4 << 20
+_MOST_KNOWN = 200_000
+Header = dict[str, Any]
+# Whom a header names, by folder, name and inode: it never changes. One that is not there yet is looked for again.
+_named_parent: dict[tuple[str, str, int], str] = {}
+
+
+def sessions_naming(own: str, folders: Iterable[Path], kind: str, source: Callable[[Header], str]) -> Iterator[Path]:
+    """Yield the sessions in some folders whose header names another one as the one that they came from."""
+    for folder in folders:
+        if folder.is_dir():
+            for name in _forks_in(os.fspath(folder), kind, source).get(own, ()):
+                yield folder / name
+
+
+def _forks_in(folder: str, kind: str, source: Callable[[Header], str]) -> Mapping[str, Sequence[str]]:
+    """Return the names of the forks in a folder by what they came from; only new headers are read."""
+    known = known_folder(folder)
+    if kind in known.derived:
+        return known.derived[kind]
+    found: dict[str, list[str]] = defaultdict(list)
+    is_whole = True
+    for name, inode in sorted(known.entries):
+        if not name.endswith(SUFFIXES) or name[0] == ".":
+            continue
+        key = folder, name, inode
+        if key not in _named_parent:
+            if len(_named_parent) >= _MOST_KNOWN:
+                _named_parent.clear()
+            header = _header(Path(folder, name), kind)
+            if not header:
+                is_whole = False
+                continue
+            _named_parent[key] = source(header)
+        if _named_parent[key]:
+            found[_named_parent[key]].append(name)
+    if is_whole:
+        known.derived[kind] = found
+    return found
+
+
+def _header(path: Path, kind: str) -> Header:
+    try:
+        with open_plain(path) as file:
+            for _ in range(_HEADER_WITHIN):
+                fields = whole(file.readline(_LONGEST_HEADER))
+                if fields.get("type") == kind:
+                    return fields
+    except FileNotFoundError:
+        pass  # removed since the folder was listed
+    return {}
+
+
+def names_in(folder: Path) -> list[str]:
+    """Return the names in a folder in order, none where it is not there."""
+    try:
+        return sorted(os.listdir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
 
 SUFFIX = ".jsonl"
 # Codex packs old rollouts; the plain file counts where both are there.
@@ -35,88 +158,6 @@ _PART_FILE = re.compile(r"(.+)_part([2-9]|[1-9][0-9]+)\.jsonl\Z", re.DOTALL)
 _PLAIN_FILES = (".json", ".md", ".txt", ".bak", ".lock", ".tmp", ".gz", ".zst")
 MAX_DEPTH = 8
 K = TypeVar("K", bound="Known")
-Source = Literal["", "archived", "reset", "deleted", "backup"]
-
-
-def key_in_database(path: str, session: str) -> str:
-    """Return the key of a session that shares its file with others."""
-    return f"{path}#{session}"
-
-
-class FoundFile(msgspec.Struct, gc=False, frozen=True):
-    """One file as the walk saw it."""
-
-    name: str
-    size: int
-    mtime_ns: int
-    dev: int
-    ino: int
-
-
-Signature = tuple[bytes, int, int, int, int]
-
-
-def signatures(files: Iterable[FoundFile]) -> list[Signature]:
-    """Return name, size, mtime, device and inode of each file, the name as bytes: it may be no UTF-8."""
-    return [(os.fsencode(f.name), f.size, f.mtime_ns, f.dev, f.ino) for f in files]
-
-
-class FoundSession(msgspec.Struct, gc=False):
-    """All files of one session in one folder, in reading order.
-
-    Attributes:
-        folder: the folder that its files lie in.
-        id: the id that its client knows it by.
-        files: its files; of a session in a database, the database with the size and time of the session's own rows.
-        side: its place says that it is a sub-agent's.
-        numbers: the part numbers of its files, where they have some.
-        dialect: the dialect, where the place tells it; else the content does.
-        cwd: the working folder, where the place tells it.
-        kind: main, subagent or fork, where the place tells it.
-        parent: id of the session that it belongs to or was forked from, where the place tells it.
-        origin: who began it, where the place tells it.
-        told: what a file beside it told of it, "" for nothing.
-        source: what became of it: "", archived, reset, deleted or backup.
-        in_database: its file holds other sessions, too.
-    """
-
-    folder: str
-    id: str
-    files: list[FoundFile]
-    side: bool
-    numbers: list[int] = []
-    dialect: str = ""
-    cwd: str = ""
-    kind: SessionKind | Literal[""] = ""
-    source: Source = ""
-    in_database: bool = False
-    parent: str = ""
-    origin: SessionOrigin = ""
-    told: str = ""
-
-    @property
-    def path(self) -> str:
-        """The path of its first file."""
-        return f"{self.folder}/{self.files[0].name}"
-
-    @property
-    def key(self) -> str:
-        """What tells it from every other session: the path, in a database with the id."""
-        return key_in_database(self.path, self.id) if self.in_database else self.path
-
-    @property
-    def size(self) -> int:
-        """Bytes over all parts."""
-        return sum(file.size for file in self.files)
-
-    @property
-    def mtime_ns(self) -> int:
-        """Newest modification over all parts."""
-        return max(file.mtime_ns for file in self.files)
-
-    def missing_parts(self) -> list[int]:
-        """Return the part numbers that should be there and are not; 1 is the base file."""
-        return [n for n in range(1, self.numbers[-1]) if n not in self.numbers] if self.numbers else []
 
 
 class Known(Protocol):
@@ -455,43 +496,3 @@ def _stitch(found: list[FoundSession], numbered: list[tuple[str, int, FoundFile]
 # What the catalogue trusts a file by.
 _facts_of = attrgetter("st_ino", "st_size", "st_mtime_ns", "st_dev")
 _encode = msgspec.msgpack.Encoder().encode
-
-
-# The session that one file belongs to, found by the names of its folder alone: only its own parts are looked at.
-
-# The specification with ULIDs names the folder of a session by its id, and every log alike.
-_ULID_LOG = "session.jsonl"
-
-
-def session_of_path(path: Path) -> FoundSession:
-    """Return the session that a file belongs to, with its other parts (Cersei), whatever lies beside them.
-
-    Raises:
-        UnreadableError: a file of it, or the folder, cannot be looked at.
-    """
-    side = path.name.startswith(SIDE_PREFIX)
-    folder = os.fspath(path.parent)
-    if path.name == _ULID_LOG and _is_ulid(path.parent.name):
-        return FoundSession(folder, path.parent.name, [_found(path)], side=False)
-    if not path.name.endswith(SUFFIXES) or path.name.startswith("."):
-        return FoundSession(folder, path.name, [_found(path)], side=False)
-    base = path.with_name(session_stem(path.name)[0] + PART_SUFFIX)
-    numbers = numbered_parts(base) if path.name.endswith(PART_SUFFIX) else {}
-    if set(numbers) <= {1}:
-        return FoundSession(folder, session_id(path.name), [_found(path)], side)
-    files = [_found(path.with_name(numbers[number])) for number in sorted(numbers)]
-    return FoundSession(folder, session_id(base.name), files, side, sorted(numbers))
-
-
-def _is_ulid(name: str) -> bool:
-    from slowwave.formats.ulid.metadata import is_ulid  # noqa: PLC0415 - no other client has a file of this name
-
-    return is_ulid(name)
-
-
-def _found(path: Path) -> FoundFile:
-    try:
-        at = path.stat()
-    except OSError as error:
-        raise UnreadableError(path, error.strerror or "cannot be read", "name a transcript or a session id") from error
-    return FoundFile(path.name, at.st_size, at.st_mtime_ns, at.st_dev, at.st_ino)

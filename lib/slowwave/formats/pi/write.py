@@ -5,9 +5,11 @@ session exists on disk only once it has an answer of the assistant: before that 
 would write a file without an answer a second time (formats.md 6.9, defect 9).
 """
 
-from collections.abc import Callable, Container, Generator, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, cast
 from uuid import UUID
 
@@ -17,18 +19,17 @@ import orjson
 from slowwave.errors import LockHeldError, UnreadableError, UsageError
 from slowwave.formats.append import append_records
 from slowwave.formats.append import session_id as id_in_name
-from slowwave.formats.model import SessionFiles
-from slowwave.formats.pi import encode
+from slowwave.formats.locks import held_lock, holder, lock_path
+from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
+from slowwave.formats.openclaw import store as clawdbot
 from slowwave.formats.pi.dialect import PI
-from slowwave.formats.pi.encode import Place, label_line
 from slowwave.formats.pi.records import Entry, Loaded, load, text_or_empty
+from slowwave.formats.sessions import base_path, checked_id
 from slowwave.formats.times import millisecond_time, parse_time
-from slowwave.stores.locks import held_lock, holder, lock_path
-from slowwave.stores.openclaw import store as clawdbot
-from slowwave.stores.roots import base_path, checked_id
-from slowwave.stores.walk import SUFFIX
-from slowwave.stores.writing.base import (
+from slowwave.formats.walk import SUFFIX
+from slowwave.formats.writing import (
     Compaction,
+    Content,
     Draft,
     Means,
     Target,
@@ -37,8 +38,150 @@ from slowwave.stores.writing.base import (
     record_with,
     records_backward,
     unknown,
+    with_value,
+    write_session,
 )
-from slowwave.stores.writing.fork import with_value, write_session
+
+# Lines as pi writes them, for appending: one JSON object with its newline, nothing decided here.
+#
+# Every line but the header has a :class:`Place` in the tree: its own id, the id of the leaf that it follows, the time.
+# An appended line becomes the leaf, whatever it is, so a wrong parent would change the branch.
+# Names and order of the fields are those of ``session-manager.ts`` of pi 0.73.1.
+
+
+VERSION = 3
+_TRIES = 100
+
+
+class Place(NamedTuple):
+    """Where a line stands in the tree, and when it was written."""
+
+    id: str
+    parent: str | None
+    at: datetime
+
+
+def fresh_id(taken: Container[str], make: Callable[[], UUID]) -> str:
+    """Return an id that no entry has: eight hexadecimal digits, a whole UUID when those keep colliding."""
+    for _ in range(_TRIES):
+        short = str(make())[:8]
+        if short not in taken:
+            return short
+    return str(make())
+
+
+def header_line(session: str, *, cwd: str, at: datetime, parent_session: str | None = None) -> bytes:
+    """Return the first line of a session; a fork names the file that it came from."""
+    record: dict[str, object] = {
+        "type": "session",
+        "version": VERSION,
+        "id": session,
+        "timestamp": millisecond_time(at),
+        "cwd": cwd,
+    }
+    return _line(record | ({} if parent_session is None else {"parentSession": parent_session}))
+
+
+def user_message(content: Content, *, at: datetime) -> dict[str, object]:
+    """Return what a user says."""
+    return {"role": "user", "content": _blocks(content), "timestamp": _milliseconds(at)}
+
+
+def assistant_message(content: Content, *, at: datetime, api: str, provider: str, model: str) -> dict[str, object]:
+    """Return what the assistant says; the last answer of a session names the model that pi goes on with."""
+    blocks = _blocks(content)
+    counts: dict[str, object] = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0)
+    cost = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "total"), 0)
+    return {
+        "role": "assistant",
+        "content": blocks,
+        "api": api,
+        "provider": provider,
+        "model": model,
+        "usage": counts | {"cost": cost},
+        "stopReason": "toolUse" if any(block.get("type") == "toolCall" for block in blocks) else "stop",
+        "timestamp": _milliseconds(at),
+    }
+
+
+def result_message(content: Content, *, at: datetime, call_id: str, tool: str, is_error: bool) -> dict[str, object]:
+    """Return the answer of a tool."""
+    answer = {"role": "toolResult", "toolCallId": call_id, "toolName": tool, "content": _blocks(content)}
+    return {**answer, "isError": is_error, "timestamp": _milliseconds(at)}
+
+
+def _blocks(content: Content) -> list[Mapping[str, object]]:
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [_block(item) for item in content]
+
+
+def _block(item: Mapping[str, object] | Text | Thinking | ToolCall) -> Mapping[str, object]:
+    if isinstance(item, Text):
+        return {"type": "text", "text": item.text}
+    if isinstance(item, Thinking):
+        return {"type": "thinking", "thinking": item.text}
+    if isinstance(item, ToolCall):
+        return {"type": "toolCall", "id": item.id, "name": item.name, "arguments": item.args}
+    return item
+
+
+def _milliseconds(at: datetime) -> int:
+    return int(at.timestamp() * 1000)
+
+
+def message_line(message: Mapping[str, object], *, place: Place) -> bytes:
+    """Return an entry with a message in pi's own form (``role``, ``content``, ``timestamp`` in milliseconds)."""
+    return _entry("message", place, {"message": dict(message)})
+
+
+def compaction_line(
+    summary: str,
+    *,
+    place: Place,
+    first_kept: str,
+    tokens_before: int,
+    read_files: Iterable[str] = (),
+    modified_files: Iterable[str] = (),
+    remarks: Mapping[str, object] = MappingProxyType({}),
+) -> bytes:
+    """Return a compaction; ``tokens_before`` counts the whole context, a modified file is not a read one."""
+    modified = set(modified_files)
+    details: dict[str, object] = {"readFiles": sorted(set(read_files) - modified), "modifiedFiles": sorted(modified)}
+    if remarks:
+        details["slowwave"] = dict(remarks)
+    fields: dict[str, object] = {"summary": summary, "firstKeptEntryId": first_kept, "tokensBefore": tokens_before}
+    return _entry("compaction", place, fields | {"details": details, "fromHook": False})
+
+
+def branch_summary_line(summary: str, *, place: Place, branch_from: str | None) -> bytes:
+    """Return the summary of a branch that was left for the entry ``branch_from``, which it follows."""
+    return _entry("branch_summary", place, {"fromId": branch_from or "root", "summary": summary})
+
+
+def label_line(target: str, label: str | None, *, place: Place) -> bytes:
+    """Return the label of an entry; None clears it."""
+    return _entry("label", place, {"targetId": target} | ({"label": label} if label else {}))
+
+
+def name_line(name: str, *, place: Place) -> bytes:
+    """Return the name of the session; an empty one clears it."""
+    return _entry("session_info", place, {"name": name.strip()})
+
+
+def custom_line(kind: str, *, place: Place) -> bytes:
+    """Return an entry of an extension, which is never sent to a model."""
+    return _entry("custom", place, {"customType": kind})
+
+
+def _entry(kind: str, place: Place, fields: Mapping[str, object]) -> bytes:
+    head = {"type": kind, "id": place.id, "parentId": place.parent, "timestamp": millisecond_time(place.at)}
+    return _line({**head, **fields})
+
+
+def _line(record: Mapping[str, object]) -> bytes:
+    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+
 
 BRANCH = "slowwave.branch"
 # Another writer of ours lets go of a lock at once, a client only when the agent has finished.
@@ -141,8 +284,8 @@ class PiWriter(Writer):
     def message(self, target: Target, draft: Draft) -> str:
         """Append a message under the leaf or under an older entry; before the first answer it waits in memory."""
 
-        def line(tail: PiTail, place: encode.Place) -> bytes:
-            return encode.message_line(self._message(tail, draft, place), place=place)
+        def line(tail: PiTail, place: Place) -> bytes:
+            return message_line(self._message(tail, draft, place), place=place)
 
         return self._append(target, line, under=draft.parent, answers=draft.role == "assistant")
 
@@ -155,11 +298,11 @@ class PiWriter(Writer):
         if not target.files:
             raise UsageError(f"{target.id}: holds no answer to summarise yet; nothing was written")
 
-        def line(_tail: PiTail, place: encode.Place) -> bytes:
+        def line(_tail: PiTail, place: Place) -> bytes:
             first = compaction.keep_from
             if first is not None and all(e.id != first for e in PI.read(SessionFiles(target.id, target.files)).path):
                 raise unknown(first, target.id)
-            return encode.compaction_line(
+            return compaction_line(
                 compaction.summary,
                 place=place,
                 first_kept=first or place.id,
@@ -174,10 +317,10 @@ class PiWriter(Writer):
     def branch(self, target: Target, message_id: str | None, summary: str | None) -> str:
         """Append a branch summary under an older entry, or without a summary an entry that only moves the leaf."""
 
-        def line(_tail: PiTail, place: encode.Place) -> bytes:
+        def line(_tail: PiTail, place: Place) -> bytes:
             if summary is None:
-                return encode.custom_line(BRANCH, place=place)
-            return encode.branch_summary_line(summary, place=place, branch_from=message_id)
+                return custom_line(BRANCH, place=place)
+            return branch_summary_line(summary, place=place, branch_from=message_id)
 
         return self._append(target, line, under=message_id, from_root=message_id is None)
 
@@ -188,16 +331,16 @@ class PiWriter(Writer):
             NotFoundError: there is no such entry.
         """
 
-        def line(tail: PiTail, place: encode.Place) -> bytes:
+        def line(tail: PiTail, place: Place) -> bytes:
             if not tail.has(message_id):
                 raise unknown(message_id, target.id)
-            return encode.label_line(message_id, label, place=place)
+            return label_line(message_id, label, place=place)
 
         return self._append(target, line)
 
     def name(self, target: Target, name: str) -> None:
         """Append the name of the session; an empty one clears it."""
-        self._append(target, lambda _tail, place: encode.name_line(name, place=place))
+        self._append(target, lambda _tail, place: name_line(name, place=place))
 
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
         """Copy all entries (``forkFrom``), or the path to one (``createBranchedSession``), under a new header.
@@ -205,7 +348,7 @@ class PiWriter(Writer):
         Entries of older versions are migrated first.
         """
         files = SessionFiles(target.id, target.files)
-        header = encode.header_line(
+        header = header_line(
             new_id,
             cwd=str(PI.read(files).header.get("cwd") or target.cwd),
             at=self.means.clock.now(),
@@ -222,7 +365,7 @@ class PiWriter(Writer):
     def _append(
         self,
         target: Target,
-        line: Callable[[PiTail, encode.Place], bytes],
+        line: Callable[[PiTail, Place], bytes],
         *,
         under: str | None = None,
         from_root: bool = False,
@@ -237,7 +380,7 @@ class PiWriter(Writer):
                 raise unknown(under, target.id)
             made = self._fresh(tail)
             parent = None if from_root else under or tail.leaf()
-            place = encode.Place(made, parent, self.means.clock.now())
+            place = Place(made, parent, self.means.clock.now())
             return [line(tail, place).rstrip(b"\n")]
 
         if target.files or target.path.exists():
@@ -248,25 +391,25 @@ class PiWriter(Writer):
         entries = self._waiting.setdefault(target.path, [])
         entries += lines(waiting(entries))
         if answers:
-            header = encode.header_line(target.id, cwd=target.cwd, at=self.means.clock.now())
+            header = header_line(target.id, cwd=target.cwd, at=self.means.clock.now())
             write_session(iter([header.rstrip(b"\n"), *entries]), target.path, None)
             del self._waiting[target.path]
         return made
 
     def _fresh(self, taken: Container[str]) -> str:
-        return encode.fresh_id(taken, lambda: UUID(self.means.ids()))
+        return fresh_id(taken, lambda: UUID(self.means.ids()))
 
-    def _message(self, tail: PiTail, draft: Draft, place: encode.Place) -> dict[str, object]:
+    def _message(self, tail: PiTail, draft: Draft, place: Place) -> dict[str, object]:
         if draft.role == "assistant":
             model = tail.model(place.parent)
-            return encode.assistant_message(
+            return assistant_message(
                 draft.content, at=place.at, api=model.api, provider=model.provider, model=model.name
             )
         if draft.role == "tool":
-            return encode.result_message(
+            return result_message(
                 draft.content, at=place.at, call_id=draft.call_id, tool=draft.tool, is_error=draft.is_error
             )
-        return encode.user_message(draft.content, at=place.at)
+        return user_message(draft.content, at=place.at)
 
 
 def on_disk(path: Path) -> PiTail:
@@ -356,9 +499,6 @@ def extracted(files: SessionFiles, entry_id: str, fresh: Callable[[Container[str
     return lines
 
 
-WRITER = PiWriter
-
-
 # Writing Clawdbot's transcripts, which are pi's files; OpenClaw's databases are never written.
 
 
@@ -400,8 +540,6 @@ class OpenclawWriter(PiWriter):
             what = f"{target.path.name} is a database of {self.dialect}, or a transcript that it has put aside"
             raise UsageError(f"{target.id}: {what}, which only its client writes; nothing was written")
 
-
-OPENCLAW_WRITER = OpenclawWriter
 
 # Larger files are not searched for an id of eight digits; the new one is a whole UUID then, which cannot collide.
 _SEARCHED_BYTES = 8 << 20

@@ -5,9 +5,7 @@ under ``thread-writer-locks/<thread>.lock``; crabtalk answers on a socket as lon
 """
 
 import errno
-import fcntl
 import os
-import socket
 import threading
 import time
 from collections.abc import Generator
@@ -19,10 +17,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.errors import LockHeldError, LockLostError, RefusedError
+from slowwave.errors import LockHeldError, LockLostError
 from slowwave.files import TEMP_PREFIX, at_fault_point
 from slowwave.formats.times import parse_time
-from slowwave.locks import locked_file
 from slowwave.processes import created_at, is_running, start_ticks
 
 _START_TOLERANCE_S = 2.0
@@ -275,109 +272,5 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
 # the moment in which that one is made and taken. It goes when the client ends; one that a kill left behind means
 # nothing. Seen with client 0.169.0 (``/proc/locks`` and its system calls); older ones lock nothing.
 
-CODEX_LOCKS = "thread-writer-locks"
-_COORDINATION = ".coordination.lock"
-_COORDINATION_S = 5.0
-
-
-def codex_lock_path(rollout: Path) -> Path | None:
-    """Return where the lock of a rollout lies; None outside of a Codex home, or in one that has no locks."""
-    from slowwave.formats.codex.home import home_of, thread_in_name  # noqa: PLC0415 - only where this client is
-
-    home, thread = home_of(rollout), thread_in_name(rollout)
-    if home is None or not thread or not (home / CODEX_LOCKS).is_dir():
-        return None
-    return home / CODEX_LOCKS / f"{thread}.lock"
-
-
-def is_held_by_codex(rollout: Path) -> bool:
-    """Say whether a running Codex has the thread of a rollout open."""
-    path = codex_lock_path(rollout)
-    if path is None:
-        return False
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return False
-    try:
-        return not _lock(fd, fcntl.LOCK_SH)
-    finally:
-        os.close(fd)
-
-
-@contextmanager
-def writer_lock(rollout: Path, session_id: str) -> Generator[None]:
-    """Hold the client's own lock while a rollout is written to, so that no Codex opens it meanwhile.
-
-    Raises:
-        RefusedError: a running Codex has the thread open.
-    """
-    path = codex_lock_path(rollout)
-    if path is None:
-        yield
-        return
-    with _coordinated(path):
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        has_it = _lock(fd, fcntl.LOCK_EX)
-    try:
-        if not has_it:
-            raise RefusedError(f"session {session_id} is open in a running Codex ({path}); close it there first")
-        try:
-            yield
-        finally:
-            with _coordinated(path):
-                _remove(path, fd)
-    finally:
-        os.close(fd)
-
-
-def _remove(path: Path, fd: int) -> None:
-    """Remove our lock file, as the client does with its own, before it is let go."""
-    if path.exists() and os.path.samestat(path.stat(), os.fstat(fd)):
-        path.unlink()
-
-
-@contextmanager
-def _coordinated(path: Path) -> Generator[None]:
-    try:
-        with locked_file(path.with_name(_COORDINATION), create=True, timeout_s=_COORDINATION_S):
-            yield
-    except LockHeldError as error:
-        raise RefusedError(f"{path.parent}: Codex is opening a session; try again in a moment") from error
-
-
-def _lock(fd: int, kind: int) -> bool:
-    try:
-        fcntl.flock(fd, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
 
 # Whether crabtalk runs: it answers on a socket in its home, which it makes when it starts.
-
-CRABTALK_HOME = ".crabtalk"
-CRABTALK_SOCKET = "run/crabtalk.sock"
-
-
-def running_since(home: Path, session: Path) -> int | None:
-    """Return when the crabtalk of this home started (in nanoseconds); None when it does not run or has not the file.
-
-    Args:
-        home: the user's home.
-        session: the file of a session.
-    """
-    own = home / CRABTALK_HOME
-    if own.resolve() not in session.resolve().parents or not _answers(own / CRABTALK_SOCKET):
-        return None
-    return (own / CRABTALK_SOCKET).stat().st_mtime_ns
-
-
-def _answers(path: Path) -> bool:
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        client.settimeout(1)
-        try:
-            client.connect(os.fspath(path))
-        except OSError:
-            return False  # no such socket, a leftover of one that ended, or a path longer than a socket's may be
-    return True

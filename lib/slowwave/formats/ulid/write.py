@@ -20,19 +20,22 @@ from slowwave.formats.salvage import clean
 from slowwave.formats.tail import lines_backward
 from slowwave.formats.times import millisecond_time
 from slowwave.formats.ulid import dialect
-from slowwave.formats.ulid.dialect import DECODER, ULID, Record, integer, is_message
-from slowwave.formats.ulid.metadata import (
+from slowwave.formats.ulid.dialect import (
+    DECODER,
     METADATA,
+    ULID,
     Counted,
+    Record,
     UlidMaker,
     checked_ulid,
     encoded,
+    integer,
+    is_message,
     new_metadata,
     read_metadata,
     rebuilt,
 )
-from slowwave.locks import locked_file
-from slowwave.stores.writing.base import (
+from slowwave.formats.writing import (
     Block,
     Compaction,
     Draft,
@@ -44,6 +47,7 @@ from slowwave.stores.writing.base import (
     unknown,
     valid,
 )
+from slowwave.locks import locked_file
 
 _ROLES = {"user": "user", "assistant": "assistant", "tool": "toolResult"}
 # What belongs to the run that a session came from, and not to its copy.
@@ -400,8 +404,6 @@ def copied(path: Path, at: str | None) -> Copy:
             raise unknown(at, path.parent.name)
     return Copy(b"".join(lines), Counted(messages, last))
 
-
-WRITER = UlidWriter
 
 LOG = "session.jsonl"
 # A writer without a lock may have put a smaller number behind a larger one, but not far.

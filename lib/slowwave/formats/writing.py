@@ -5,7 +5,9 @@ a dialect has no record for is refused here, once: a writer overrides the operat
 stands inside of ``with writer.alone(target)``, which refuses a session that a client has open.
 """
 
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+import json
+import os
+from collections.abc import Callable, Collection, Container, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -17,15 +19,13 @@ import msgspec
 import orjson
 
 from slowwave.clock import Clock
-from slowwave.errors import NotFoundError, RefusedError, UsageError
-from slowwave.formats.append import PART_BYTES, Announce
-from slowwave.formats.lines import open_regular
+from slowwave.errors import NotFoundError, UnreadableError, UsageError
+from slowwave.files import TEMP_PREFIX, at_fault_point, move_file, private_folder, write_all
+from slowwave.formats.append import PART_BYTES, Announce, part_name
+from slowwave.formats.lines import open_regular, read_records
 from slowwave.formats.model import REFUSALS, SessionFiles, Text, Thinking, ToolCall
 from slowwave.formats.tail import find_last, line_around, lines_backward
-from slowwave.stores.activity import claimed_by
-from slowwave.stores.model import StoredSession
-from slowwave.stores.roots import base_path
-from slowwave.stores.walk import SIDE_FOLDER
+from slowwave.formats.walk import SUFFIX
 
 # Blocks of the dialect-free model become the client's own; mappings are the client's own form and go in as they are.
 Block = Text | Thinking | ToolCall | Mapping[str, object]
@@ -358,37 +358,169 @@ def check_speaker(draft: Draft, *, acts: bool) -> None:
         raise UsageError("a tool's message, and no other, names the call that it answers; nothing was written")
 
 
-# What the writers of ``ID.jsonl`` share: a session that a running Claude Code has open is refused.
-#
-# Its folders are Cersei's, too, whichever of the two wrote a session.
+# Writing the copy of a session: whole or not at all, in parts where the client has them.
+
+_BUFFER = 1 << 20
+
+# The part and the offset at which a record begins.
+Where = tuple[int, int]
 
 
-class ClaimedWriter(Writer):
-    """Writes to files called after their session's id, which no client locks."""
+class CopiedLine(msgspec.Struct, gc=False):
+    """The fields that decide whether and how a line is copied."""
 
-    def path(self, folder: Path, session_id: str) -> Path:
-        """Return ``ID.jsonl``."""
-        return base_path(folder, session_id)
-
-    @contextmanager
-    def alone(self, target: Target) -> Generator[None]:
-        """Look whether a running client notes the session as open (clients.md 4.1)."""
-        _refuse_claimed(self.dialect, target, self.means)
-        yield
+    type: object = None
+    uuid: object = None
+    deleted_uuid: object = None
+    sessionId: object = None  # noqa: N815 - the client's spelling
+    session_id: object = None
 
 
-def _refuse_claimed(dialect: str, target: Target, means: Means) -> None:
-    """Refuse a session that a running client says to have open.
+LINES = msgspec.json.Decoder(CopiedLine)
+# Returns a line as it stands in the copy, None for one that is not copied.
+Copied = Callable[[bytes, CopiedLine], bytes | None]
+
+
+def write_fork(
+    files: SessionFiles,
+    base: Path,
+    copied: Copied,
+    only: Container[Where] | None = None,
+    part_bytes: int | None = None,
+) -> list[Path]:
+    """Write the fork of a session to ``base`` and its parts, and return their paths.
+
+    What cannot be read of the original is not in the copy; with ``only``, nothing but the lines that begin there is.
 
     Raises:
-        RefusedError: one does; the message names its process.
+        UsageError: a session with the new id exists.
+        UnreadableError: the original cannot be read, or holds no message.
     """
-    folder = target.path.parent
-    inside = next((above for above in target.path.parents if above.name == SIDE_FOLDER), None)
-    if target.side and inside is not None:
-        folder = inside.parent.parent  # PROJECT/SESSION/subagents
-    kind = "subagent" if target.side else "main"
-    files = SessionFiles(target.id, target.files or (target.path,))
-    reason = claimed_by(StoredSession(dialect, files, kind, folder, 0, 0), means.home, means.clock.now())
-    if reason:
-        raise RefusedError(f"session {target.id} is {reason}; close it there first")
+    written = write_session(_forked_lines(files, copied, only), base, part_bytes)
+    if not written:
+        raise UnreadableError(files.paths[0], "holds no message to copy")
+    return written
+
+
+def write_session(lines: Iterator[bytes], base: Path, part_bytes: int | None) -> list[Path]:
+    """Write a session that did not exist, from lines without newlines, and return its files; none without a line.
+
+    Every part is complete and durable under a temporary name before the first one gets its own; the base file comes
+    last.
+
+    Raises:
+        UsageError: the file exists.
+    """
+    if base.exists():
+        raise UsageError(f"{base}: exists already; nothing was written")
+    private_folder(base.parent)
+    stem = base.name.removesuffix(SUFFIX)
+    temps: list[Path] = []
+    try:
+        for portion in _portions(lines, part_bytes):
+            # a name that no client takes for a transcript
+            temps.append(base.with_name(f"{TEMP_PREFIX}{os.getpid()}-{stem[:40]}-{len(temps)}"))
+            _write(temps[-1], portion)
+        targets = [base.with_name(part_name(stem, number)) for number in range(1, len(temps) + 1)]
+        _publish(temps, targets)
+    finally:
+        for temp in temps:
+            temp.unlink(missing_ok=True)
+    return targets
+
+
+def _publish(temps: list[Path], targets: list[Path]) -> None:
+    """Give complete files their names, the base last; what another process put there meanwhile stays."""
+    named: list[Path] = []
+    try:
+        for temp, target in reversed(list(zip(temps, targets, strict=True))):
+            move_file(temp, target)
+            named.append(target)
+    except FileExistsError as error:
+        for target in named:
+            target.unlink()
+        raise UsageError(f"{targets[0]}: was made by somebody else meanwhile; nothing was written") from error
+
+
+def _portions(lines: Iterator[bytes], part_bytes: int | None) -> Iterator[Iterator[bytes]]:
+    """Yield the lines of each part; every part must be consumed before the next one is asked for."""
+    waiting = next(lines, None)
+
+    def portion() -> Iterator[bytes]:
+        nonlocal waiting
+        size = 0
+        while waiting is not None:
+            size += len(waiting) + 1
+            if part_bytes is not None and size > part_bytes and size > len(waiting) + 1:
+                return
+            yield waiting
+            waiting = next(lines, None)
+
+    while waiting is not None:
+        yield portion()
+
+
+def _write(path: Path, lines: Iterator[bytes]) -> None:
+    at_fault_point("write", path)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+    try:
+        block: list[bytes] = []
+        size = 0
+        for line in lines:
+            block.append(line)
+            size += len(line)
+            if size >= _BUFFER:
+                write_all(fd, b"\n".join(block) + b"\n")
+                block, size = [], 0
+        if block:
+            write_all(fd, b"\n".join(block) + b"\n")
+        at_fault_point("fsync", path)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+# Copy a session under a new id, as the client's own fork does: same messages, same ids, another session.
+#
+# Only the session's id changes in a line; every other byte of it stays, whatever fields it has. The copied lines say
+# where they come from, so that a listing knows the fork (clients ignore fields that they do not know).
+
+
+def _forked_lines(files: SessionFiles, copied: Copied, only: Container[Where] | None) -> Iterator[bytes]:
+    """Yield the lines of the fork of a session, without newlines; with ``only``, those that begin at these places."""
+    for part, path in enumerate(files.paths):
+        for span, line in read_records(path, LINES, [], part=part):
+            if (only is None or (part, span.offset) in only) and (raw := copied(span.raw, line)) is not None:
+                yield raw
+
+
+def with_value(raw: bytes, key: str, old: object, new: str | None) -> bytes:
+    """Return the line with its own string ``key`` changed; the same text inside a message stays."""
+    if not isinstance(old, str):
+        return raw
+    before = json.dumps(old).encode()
+    after = json.dumps(new).encode()
+    label = f'"{key}"'.encode()
+    at = raw.find(label)
+    while at >= 0:
+        value = raw.find(before, at + len(label))
+        if value >= 0 and raw[at + len(label) : value].strip() == b":":
+            changed = raw[:value] + after + raw[value + len(before) :]
+            if _fields(changed).get(key) == new:
+                return changed
+        at = raw.find(label, at + 1)
+    # written in some unusual way (escapes in the id): the line is written anew
+    return json.dumps(_fields(raw) | {key: new}, separators=(",", ":")).encode()
+
+
+def marked(raw: bytes, mark: Mapping[str, object]) -> bytes:
+    """Return the object with one more field at its end, unless it has that field already."""
+    (key,) = mark
+    if f'"{key}"'.encode() in raw and key in _fields(raw):
+        return raw
+    return raw[:-1].rstrip() + b"," + json.dumps(mark, separators=(",", ":")).encode()[1:]
+
+
+def _fields(raw: bytes) -> dict[str, object]:
+    # bytes that are not UTF-8 must not stop a copy
+    return cast("dict[str, object]", json.loads(raw.decode("utf-8", "surrogateescape")))

@@ -14,11 +14,10 @@ from slowwave.errors import UnreadableError, UsageError
 from slowwave.formats.database import opened_read_only, text_of
 from slowwave.formats.model import REFUSALS, SessionOrigin
 from slowwave.formats.openclaw.database import columns_of, unpacked
-from slowwave.formats.openclaw.keys import parse_key
-from slowwave.stores.model import StoreProblem
-from slowwave.stores.openclaw.store import NAME as STORE_NAME
-from slowwave.stores.openclaw.store import SessionEntry, SessionStore, read_store
-from slowwave.stores.walk import SUFFIX, Source
+from slowwave.formats.openclaw.store import NAME as STORE_NAME
+from slowwave.formats.openclaw.store import SessionEntry, SessionStore, parse_key, read_store
+from slowwave.formats.sessions import Source, StoreProblem
+from slowwave.formats.walk import SUFFIX
 
 _MOST_STORES = 64
 
@@ -222,6 +221,16 @@ def transcript_path(
         return None
 
 
+def transcript_of(folder: Path, key: str, entry: SessionEntry) -> Path | None:
+    """Return the transcript that an entry leads to; one of a topic has a name of its own where it is there."""
+    plain = transcript_path(folder, entry, [])
+    topic = parse_key(key).topic
+    if topic and plain is not None and not plain.exists():
+        own = transcript_path(folder, entry, [], topic)
+        return own if own is not None and own.exists() else plain
+    return plain
+
+
 def _inside(folder: Path, named: str) -> Path | None:
     """Return a path that is inside the folder, also behind links; None when it is not."""
     if "\0" in named:
@@ -235,12 +244,6 @@ def _inside(folder: Path, named: str) -> Path | None:
     if is_of_agent and Path(named).parents[2].name == "agents" and moved.is_file() and moved.resolve().parent == real:
         return moved
     return None
-
-
-def agent_store(settings_store: str, agent: str, home: Path) -> Path:
-    """Return where the settings (``session.store``) put an agent's store: ``{agentId}`` and ``~`` are filled in."""
-    path = settings_store.replace("{agentId}", agent)
-    return home / path.removeprefix("~").lstrip("/") if path.startswith("~") else Path(path)
 
 
 # The sessions of OpenClaw's database as a listing needs them: without their transcripts, in one look.

@@ -8,15 +8,115 @@ and a store that cannot be read is an error and never overwritten (the client ta
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
 from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import replacement, write_all
-from slowwave.formats.model import REFUSALS
+from slowwave.formats.locks import STORE_LOCK, held_lock
+from slowwave.formats.model import REFUSALS, SessionOrigin
 from slowwave.formats.salvage import clean, scan_value
-from slowwave.stores.locks import STORE_LOCK, held_lock
+
+# Session keys: which conversation of an agent a message belongs to, built as the client builds them, and read.
+#
+# ``agent:<id>:<main key>`` for direct chats by default, ``agent:<id>:<channel>:group:<group>`` and the like for others,
+# ``cron:``, ``hook:``, ``node-`` and sub-agents for what nobody typed. Source: ``config/sessions/session-key.ts``,
+# ``group.ts`` and ``routing/session-key.ts`` of Clawdbot 2026.1.27.
+
+
+DEFAULT_MAIN_KEY = "main"
+GLOBAL = "global"
+KeyKind = Literal[
+    "main", "dm", "group", "channel", "room", "cron", "hook", "node", "subagent", "acp", "global", "unknown"
+]
+_ROOMS = ("group", "channel", "room")
+_DIRECT = ("dm", "direct")
+_INSIDE = ("thread", "topic")
+_ORIGINS: dict[KeyKind, SessionOrigin] = {
+    **dict.fromkeys(("main", "dm", "group", "channel", "room", "global"), "interactive"),
+    "cron": "cron",
+    "hook": "hook",
+}
+# Kinds that are named by a first word; nobody types into the sessions of most.
+_WORDS: dict[str, KeyKind] = {"cron": "cron", "hook": "hook", "subagent": "subagent", "acp": "acp"}
+
+
+class SessionKey(NamedTuple):
+    """A session key taken apart.
+
+    Attributes:
+        kind: what sort of conversation it is.
+        agent: the agent's id, "" where the key names none.
+        id: the main key, the peer, the group, the room, the job, the hook, the node or the run.
+        channel: the channel that it came over.
+        account: the account of the channel.
+        thread: the thread in a room.
+        topic: the topic in a group.
+    """
+
+    kind: KeyKind
+    agent: str = ""
+    id: str = ""
+    channel: str = ""
+    account: str = ""
+    thread: str = ""
+    topic: str = ""
+
+    @property
+    def is_agents(self) -> bool:
+        """Whether it works for another session, a sub-agent's or a node's; a job or a hook has sessions of its own.
+
+        Nobody types into any of these: that says :attr:`origin`.
+        """
+        return self.kind in ("node", "subagent", "acp")
+
+    @property
+    def origin(self) -> SessionOrigin:
+        """Who began it: a job, a hook or a person; a sub-agent's key and a node's tell nothing about that."""
+        return _ORIGINS.get(self.kind, "")
+
+
+def parse_key(key: str) -> SessionKey:
+    """Take a session key apart; a key of an unknown form is of the kind ``unknown`` and keeps its text as its id."""
+    agent, rest = "", key
+    if key.startswith("agent:"):
+        agent, colon, rest = key.removeprefix("agent:").partition(":")
+        if not (agent and colon and rest):
+            return SessionKey("unknown", id=key)
+    words = rest.split(":")
+    if words[0] in _WORDS and len(words) > 1:
+        return SessionKey(_WORDS[words[0]], agent, ":".join(words[1:]))
+    if rest.startswith("node-"):
+        return SessionKey("node", agent, rest.removeprefix("node-"))
+    if rest == GLOBAL and not agent:
+        return SessionKey("global", id=GLOBAL)
+    return _conversation(agent, words)
+
+
+def _conversation(agent: str, words: list[str]) -> SessionKey:
+    words, thread, topic = _without_inside(words)
+    for at, word in enumerate(words[:3]):
+        named = ":".join(words[at + 1 :])
+        if word in _ROOMS and at <= 1 and named:
+            kind: KeyKind = "group" if word == "group" else "channel" if word == "channel" else "room"
+            return SessionKey(kind, agent, named, words[0] if at else "", "", thread, topic)
+        if word in _DIRECT and named:
+            channel, account = (words[0] if at else ""), (words[1] if at > 1 else "")
+            return SessionKey("dm", agent, named, channel, account, thread, topic)
+    own = ":".join(words)
+    is_main = len(words) == 1 and (agent or own == DEFAULT_MAIN_KEY)
+    return SessionKey("main" if is_main else "unknown", agent, own, thread=thread, topic=topic)
+
+
+def _without_inside(words: list[str]) -> tuple[list[str], str, str]:
+    """Split a thread or a topic off the end of a key."""
+    for at in range(len(words) - 2, 0, -1):
+        if words[at] in _INSIDE:
+            named = ":".join(words[at + 1 :])
+            return words[:at], named if words[at] == "thread" else "", named if words[at] == "topic" else ""
+    return words, "", ""
+
 
 NAME = "sessions.json"
 _PRIVATE = 0o600

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
-from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, private_folder, write_all
-from slowwave.formats import crabtalk
+from slowwave.files import NO_LINKS, TEMP_PREFIX, at_fault_point, fsync_folder, move_file, private_folder, write_all
 from slowwave.formats.append import append_records
-from slowwave.formats.crabtalk import (
+from slowwave.formats.crabtalk import dialect as crabtalk
+from slowwave.formats.crabtalk.client import running_since
+from slowwave.formats.crabtalk.dialect import (
     SUFFIX,
     Meta,
     changed_line,
@@ -33,10 +34,8 @@ from slowwave.formats.crabtalk import (
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import Text, Thinking, ToolCall
 from slowwave.formats.rewrite import file_state, rewrite_without
+from slowwave.formats.writing import Block, Compaction, Draft, Target, Writer, check_speaker, valid
 from slowwave.locks import locked_file
-from slowwave.stores.locks import running_since
-from slowwave.stores.trash import NO_LINKS, move_file
-from slowwave.stores.writing.base import Block, Compaction, Draft, Target, Writer, check_speaker, valid
 
 
 class CrabtalkWriter(Writer):
@@ -331,8 +330,6 @@ def finish_rename(path: Path) -> Path:
         name.unlink()
     return last
 
-
-WRITER = CrabtalkWriter
 
 _BLOCK = 1 << 20
 

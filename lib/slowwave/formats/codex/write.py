@@ -10,18 +10,19 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, Literal, NamedTuple, cast
 from uuid import UUID
 
 import msgspec
+import orjson
 
 from slowwave.errors import UsageError
 from slowwave.files import atomic_write, private_folder
 from slowwave.formats.append import append_record, append_records
-from slowwave.formats.codex import encode
+from slowwave.formats.codex.client import SESSIONS, home_of, thread_in_name, writer_lock
 from slowwave.formats.codex.dialect import CODEX, CodexTranscript
-from slowwave.formats.codex.home import SESSIONS, home_of, thread_in_name
 from slowwave.formats.codex.messages import (
+    SUMMARY_PREFIX,
     CodexMessage,
     Limit,
     middle_cut,
@@ -33,11 +34,127 @@ from slowwave.formats.codex.messages import (
 from slowwave.formats.codex.records import KNOWN_ITEMS, Line, is_of_sub_agent, is_paginated, item_of
 from slowwave.formats.codex.replay import USER_TOKENS, Sent, is_boundary, replay, rolled_back, starts_turn
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import SessionFiles
+from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
 from slowwave.formats.salvage import whole
 from slowwave.formats.times import millisecond_time
-from slowwave.stores.locks import writer_lock
-from slowwave.stores.writing.base import Compaction, Draft, Target, Writer, first_record, records_backward, unknown
+from slowwave.formats.writing import Compaction, Content, Draft, Target, Writer, first_record, records_backward, unknown
+
+# Lines as Codex writes them, for appending: one JSON object with its newline, nothing decided here.
+#
+# ``form`` is that of the rollout: ``bare`` items stand alone, all later ones in an envelope, with an ``ordinal`` in
+# paginated rollouts (a line without one stops the client from resuming, clients.md 5.3).
+# Source: rollouts of clients 0.2x to 0.169.0.
+
+
+Form = Literal["bare", "wrapped", "paginated"]
+
+
+def message_items(role: str, content: Content, *, uuid: str) -> list[Mapping[str, object]]:
+    """Return what somebody says as items: texts that follow each other as one message, calls and thoughts each alone.
+
+    Mappings are items of the Responses API and stay as they are.
+    """
+    found: list[Mapping[str, object]] = []
+    texts: list[str] = []
+    for block in [*([Text(content)] if isinstance(content, str) else content), None]:
+        if isinstance(block, Text):
+            texts.append(block.text)
+            continue
+        if texts:
+            found.append(_message(role, texts, _own(uuid, len(found))))
+            texts = []
+        if block is not None:
+            found.append(_item(block, _own(uuid, len(found))))
+    return found
+
+
+def _own(uuid: str, number: int) -> str:
+    return f"{uuid}-{number}" if number else uuid
+
+
+def _item(block: Mapping[str, object] | Thinking | ToolCall, uuid: str) -> Mapping[str, object]:
+    if isinstance(block, Thinking):
+        parts = [{"type": "summary_text", "text": block.text}]
+        return {"type": "reasoning", "id": f"rs_{uuid}", "summary": parts, "content": None}
+    return _call(block, uuid) if isinstance(block, ToolCall) else block
+
+
+def output_item(call_id: str, text: str, *, uuid: str) -> Mapping[str, object]:
+    """Return the output of a call."""
+    return {"type": "function_call_output", "id": f"fco_{uuid}", "call_id": call_id, "output": text}
+
+
+def summary_item(summary: str, *, uuid: str) -> Mapping[str, object]:
+    """Return the summary of a compaction as the user message by which the client knows it."""
+    return _message("user", [summary_text(summary)], uuid)
+
+
+def summary_text(summary: str) -> str:
+    """Return a summary behind the introduction that the client gives it."""
+    return f"{SUMMARY_PREFIX}\n{summary}"
+
+
+def item_line(item: Mapping[str, object], *, form: Form, ordinal: int | None, at: datetime) -> bytes:
+    """Return the line of one item."""
+    return _line(item) if form == "bare" else _wrapped("response_item", item, ordinal, at)
+
+
+def compacted_line(
+    summary: str | None,
+    history: Sequence[Mapping[str, object]],
+    *,
+    window: Mapping[str, object],
+    ordinal: int | None,
+    at: datetime,
+) -> bytes:
+    """Return a compaction whose ``history`` replaces everything before it; ``window`` numbers the context windows.
+
+    Without a summary nothing is summarised: its message is empty, as in compactions that the server makes.
+    """
+    told = "" if summary is None else summary_text(summary)
+    payload = {"message": told, "replacement_history": list(history), **window}
+    return _wrapped("compacted", payload, ordinal, at)
+
+
+def turn_lines(turn: str, *, ordinals: tuple[int | None, int | None], at: datetime) -> tuple[bytes, bytes]:
+    """Return the marks of where a turn starts and where it is complete; a rollback counts turns by them."""
+    start = {"type": "task_started", "turn_id": turn, "model_context_window": None}
+    end = {"type": "task_complete", "turn_id": turn, "last_agent_message": None}
+    return _wrapped("event_msg", start, ordinals[0], at), _wrapped("event_msg", end, ordinals[1], at)
+
+
+def header_line(meta: Mapping[str, object], *, ordinal: int, at: datetime) -> bytes:
+    """Return the header of a rollout."""
+    return _wrapped("session_meta", meta, ordinal, at)
+
+
+def name_line(thread: str, name: str, *, at: datetime) -> bytes:
+    """Return the line of the index that gives a thread its name; the last one counts."""
+    return _line({"id": thread, "thread_name": name, "updated_at": millisecond_time(at)})
+
+
+def _message(role: str, texts: Sequence[str], uuid: str) -> Mapping[str, object]:
+    kind = "output_text" if role == "assistant" else "input_text"
+    parts = [{"type": kind, "text": text} for text in texts]
+    return {"type": "message", "id": f"msg_{uuid}", "role": role, "content": parts}
+
+
+def _call(call: ToolCall, uuid: str) -> Mapping[str, object]:
+    arguments = call.args if isinstance(call.args, str) else orjson.dumps(call.args).decode()
+    head = {"type": "function_call", "id": f"fc_{uuid}", "name": call.name}
+    return {**head, "arguments": arguments, "call_id": call.id}
+
+
+def _wrapped(kind: str, payload: Mapping[str, object], ordinal: int | None, at: datetime) -> bytes:
+    head: dict[str, object] = {"timestamp": millisecond_time(at)}
+    if ordinal is not None:
+        head["ordinal"] = ordinal
+    return _line({**head, "type": kind, "payload": payload})
+
+
+def _line(record: Mapping[str, object]) -> bytes:
+    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+
 
 INDEX = "session_index.jsonl"
 _COMPRESSED = ".zst"
@@ -67,12 +184,11 @@ class CodexWriter(Writer):
         uuid = self.means.ids()
         items = _items(draft, uuid)
 
-        def lines(form: encode.Form, ordinal: int | None) -> list[bytes]:
+        def lines(form: Form, ordinal: int | None) -> list[bytes]:
             at = self.means.clock.now()
             numbers = [None if ordinal is None else ordinal + i for i in range(len(items))]
             return [
-                encode.item_line(item, form=form, ordinal=number, at=at)
-                for item, number in zip(items, numbers, strict=True)
+                item_line(item, form=form, ordinal=number, at=at) for item, number in zip(items, numbers, strict=True)
             ]
 
         self._append(target, lines)
@@ -89,7 +205,7 @@ class CodexWriter(Writer):
             UsageError: the rollout is of a version that knew no compactions.
         """
         uuid = self.means.ids()
-        summary = encode.summary_item(compaction.summary, uuid=uuid)
+        summary = summary_item(compaction.summary, uuid=uuid)
 
         def history(whole: CodexTranscript) -> list[Item]:
             return replacement(whole, summary, compaction.keep_from)
@@ -110,7 +226,7 @@ class CodexWriter(Writer):
     ) -> None:
         """Append a history in the place of all before it, in a turn of its own where a rollback would reach it."""
 
-        def lines(form: encode.Form, ordinal: int | None) -> list[bytes]:
+        def lines(form: Form, ordinal: int | None) -> list[bytes]:
             if form == "bare":
                 raise UsageError(f"{target.id}: a rollout of before version 0.34 takes no compactions")
             whole = CODEX.read(SessionFiles(target.id, target.files))
@@ -120,10 +236,10 @@ class CodexWriter(Writer):
             in_turn = is_rolled_back(whole)
             numbers = [None if ordinal is None else ordinal + i for i in range(3)]
             own = numbers[1] if in_turn else numbers[0]
-            line = encode.compacted_line(summary, items, window=window, ordinal=own, at=at)
+            line = compacted_line(summary, items, window=window, ordinal=own, at=at)
             if not in_turn:
                 return [line]
-            start, end = encode.turn_lines(uuid, ordinals=(numbers[0], numbers[2]), at=at)
+            start, end = turn_lines(uuid, ordinals=(numbers[0], numbers[2]), at=at)
             return [start, line, end]
 
         self._append(target, lines)
@@ -139,7 +255,7 @@ class CodexWriter(Writer):
             raise UsageError(f"{target.id}: lies in no Codex home, where names are kept ({INDEX})")
         if not name.strip():
             raise UsageError(f"{target.id}: codex keeps a name once it has one; give it another one")
-        line = encode.name_line(thread, name.strip(), at=self.means.clock.now())
+        line = name_line(thread, name.strip(), at=self.means.clock.now())
         append_record(home / INDEX, line.rstrip(b"\n"), fsync=True)
 
     def new_id(self, folder: Path, origin: Target | None = None) -> str:
@@ -163,7 +279,7 @@ class CodexWriter(Writer):
         path = place(home, new_id, now)
         payload = header(meta, new_id, ordered_id(self.means.ids(), now), end, millisecond_time(now))
         private_folder(path.parent)
-        atomic_write(path, encode.header_line(payload, ordinal=end.ordinal, at=now))
+        atomic_write(path, header_line(payload, ordinal=end.ordinal, at=now))
         return [path]
 
     @staticmethod
@@ -175,7 +291,7 @@ class CodexWriter(Writer):
         found = payload.get("id") if isinstance(payload, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
         return found if isinstance(found, str) else ""
 
-    def _append(self, target: Target, lines: Callable[[encode.Form, int | None], list[bytes]]) -> None:
+    def _append(self, target: Target, lines: Callable[[Form, int | None], list[bytes]]) -> None:
         if not target.files:
             self._refuse(target.id, "sessions that slowwave begins; begin it in its client")
         if target.path.suffix == _COMPRESSED:
@@ -190,13 +306,13 @@ class CodexWriter(Writer):
 
 def _items(draft: Draft, uuid: str) -> Sequence[Mapping[str, object]]:
     if draft.role != "tool":
-        return encode.message_items(draft.role, draft.content, uuid=uuid)
+        return message_items(draft.role, draft.content, uuid=uuid)
     if not isinstance(draft.content, str):
         raise UsageError("the result of a tool is text in codex")
-    return [encode.output_item(draft.call_id, draft.content, uuid=uuid)]
+    return [output_item(draft.call_id, draft.content, uuid=uuid)]
 
 
-def _form(path: Path) -> tuple[encode.Form, int | None]:
+def _form(path: Path) -> tuple[Form, int | None]:
     """Return the form of a rollout and, where its lines are numbered, the number of the next one."""
     header = first_record(path)
     if "payload" not in header:
@@ -364,9 +480,6 @@ def ordered_id(made: str, now: datetime) -> str:
     milliseconds = int(now.timestamp() * 1000)
     chance = UUID(made).int & ((1 << _SHARED) - 1)
     return str(UUID(int=(milliseconds << _SHARED | chance) & ~(0xF << 76 | 0x3 << 62) | 0x7 << 76 | 0x2 << 62))
-
-
-WRITER = CodexWriter
 
 
 def _asked(sent: Sequence[Sent], items: Sequence[Item]) -> list[Item]:

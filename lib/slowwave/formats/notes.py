@@ -1,158 +1,20 @@
-"""What clients note of a session beside its messages.
+"""What clients note of a session in an index of theirs: taken out together with the session, put back with it.
 
-In files and databases of their own: conversation keys, token counters, statistics and permissions are read
-(:class:`ClientFacts`); entries of an index are taken out together with the session and put back with it.
+OpenClaw and Clawdbot name the transcript of each conversation in ``sessions.json``, Codex the names of threads in
+``session_index.jsonl``. A note holds what stood there as it was written, so that it comes back byte for byte.
 """
 
-import os
-import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from slowwave.errors import MovedError, UnreadableError
-from slowwave.formats.codex.home import INDEX
-from slowwave.formats.database import opened_read_only, text_of
-from slowwave.formats.opencode.records import object_in
+from slowwave.errors import MovedError
+from slowwave.formats.openclaw.store import SessionEntry, SessionStore, entry_of, read_store, update_store, values_of
 from slowwave.formats.rewrite import file_state, rewrite_without
 from slowwave.formats.salvage import whole
-from slowwave.stores.openclaw.sessions import stems_beside
-from slowwave.stores.openclaw.store import (
-    NAME,
-    SessionEntry,
-    SessionStore,
-    entry_of,
-    read_store,
-    update_store,
-    values_of,
-)
-from slowwave.stores.walk import FoundSession
-
-Told = Mapping[str, Any]
-# fields of OpenClaw's entries, and what they are called here
-_TEXTS = {
-    "sessionId": "session_id",
-    "chatType": "chat_type",
-    "channel": "channel",
-    "subject": "subject",
-    "groupChannel": "group_channel",
-    "space": "space",
-    "displayName": "display_name",
-    "model": "model",
-}
-_NUMBERS = {
-    "inputTokens": "input_tokens",
-    "outputTokens": "output_tokens",
-    "totalTokens": "total_tokens",
-    "contextTokens": "context_tokens",
-    "compactionCount": "compaction_count",
-    "memoryFlushAt": "memory_flush_at",
-}
-_STATISTICS = ("additions", "deletions", "files")
-# columns of opencode's table of sessions
-_COLUMNS = ("share_url", "cost", "tokens_input", "tokens_output", "tokens_cache_read", "time_archived")
-
-
-class ClientFacts:
-    """What clients note of sessions; each of their files is read once."""
-
-    def __init__(self) -> None:
-        self._by_place: dict[str, Mapping[str, Told]] = {}
-
-    def of(self, dialect: str, path: str, session: str) -> Told:
-        """Return what is noted of a session, nothing where its client notes nothing or that cannot be read.
-
-        Args:
-            dialect: name of its dialect.
-            path: its first file, or its database.
-            session: its id.
-        """
-        if dialect not in ("openclaw", "opencode"):
-            return {}
-        is_shared = dialect == "openclaw" and path.endswith(".jsonl")
-        place = os.path.dirname(path) if is_shared else path  # noqa: PTH120 - once a row of a listing
-        if place not in self._by_place:
-            self._by_place[place] = _read(dialect, Path(place))
-        return self._by_place[place].get(session, {})
-
-
-def known_by(name: str, sessions: Iterable[FoundSession]) -> FoundSession | None:
-    """Return the session of OpenClaw with a session key, or with an id that its transcript's name does not show.
-
-    Several agents may have one key, such as that of a job; then it names none.
-    """
-    facts = ClientFacts()
-    found: list[FoundSession] = []
-    for session in sessions:
-        if session.dialect == "openclaw" and not session.source:
-            told = facts.of("openclaw", session.path, session.id)
-            found += [session] if name in (told.get("key"), told.get("session_id")) else []
-    return found[0] if len(found) == 1 else None
-
-
-def _read(dialect: str, place: Path) -> Mapping[str, Told]:
-    try:
-        if place.is_dir():
-            return _of_store(place)
-        if place.suffix == ".json":
-            fields = whole(place.read_bytes())
-            return {str(fields.get("id")): _of_opencode(fields)}
-        if dialect == "openclaw":
-            return _of_agent(place)
-        return _of_opencode_rows(place)
-    except (UnreadableError, OSError, sqlite3.Error):
-        return {}  # the listing of the sessions themselves reports it
-
-
-def _of_store(folder: Path) -> Mapping[str, Told]:
-    store = read_store(folder / NAME)
-    stems = stems_beside(store)
-    return {stem: _of_entry(key, store[key]) for key, stem in stems.items() if stem}
-
-
-def _of_agent(database: Path) -> Mapping[str, Told]:
-    query = "SELECT session_key, current_session_id, entry_json FROM session_nodes"
-    with opened_read_only(database) as rows:
-        found = list(rows.execute(query))
-    entries = ((text_of(key), text_of(own), values_of(text_of(entry).encode()) or {}) for key, own, entry in found)
-    return {own: _of_entry(key, entry_of(fields)) for key, own, fields in entries}
-
-
-def _of_entry(key: str, entry: SessionEntry) -> Told:
-    told: dict[str, Any] = {"key": key}
-    told |= {own: text for name, own in _TEXTS.items() if (text := entry.text(name))}
-    return told | {own: number for name, own in _NUMBERS.items() if (number := entry.number(name)) is not None}
-
-
-def _of_opencode_rows(database: Path) -> Mapping[str, Told]:
-    with opened_read_only(database) as rows:
-        cursor = rows.execute("SELECT * FROM session")
-        names = [column[0] for column in cursor.description]
-        found = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in cursor]
-    return {text_of(fields.get("id")): _of_opencode(fields) for fields in found}
-
-
-def _plain(value: object) -> object:
-    """Return a value of a row; text comes as bytes."""
-    return text_of(value) if isinstance(value, bytes) else value
-
-
-def _of_opencode(fields: Mapping[str, Any]) -> Told:
-    given = object_in(dict(fields), "summary")
-    counts: dict[str, Any] = {name: given.get(name, fields.get(f"summary_{name}")) for name in _STATISTICS}
-    told: dict[str, Any] = {name: value for name in _COLUMNS if (value := fields.get(name)) is not None}
-    if any(value is not None for value in counts.values()):
-        told["summary"] = counts
-    permission = fields.get("permission")
-    if isinstance(permission, str):
-        permission = whole(b'{"rules":' + permission.encode("utf-8", "replace") + b"}").get("rules")
-    return told | ({"permission": permission} if permission else {})
-
-
-# A note that a client keeps of a session in an index of its own, taken out and put back below.
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -171,20 +33,13 @@ class Note(msgspec.Struct, frozen=True):
     text: str
 
 
-# What clients note of a session in an index of theirs: taken out together with the session, put back with it.
-#
-# OpenClaw and Clawdbot name the transcript of each conversation in ``sessions.json``, Codex the names of threads in
-# ``session_index.jsonl``. A note holds what stood there as it was written, so that it comes back byte for byte.
-
-
 def entry_note(path: Path, key: str, entry: SessionEntry) -> Note:
     """Return the note of an entry of ``sessions.json``."""
     return Note(str(path), "entry", key, _text(msgspec.json.encode(entry.fields)))
 
 
-def thread_notes(home: Path, thread: str) -> tuple[Note, ...]:
+def thread_notes(path: Path, thread: str) -> tuple[Note, ...]:
     """Return the note of a thread in the index of a Codex home, none when nobody named it."""
-    path = home / INDEX
     lines = [line for _, line, own in _lines(path) if own == thread] if path.is_file() else []
     return (Note(str(path), "line", thread, _text(b"\n".join(lines))),) if lines else ()
 

@@ -18,9 +18,8 @@ from typing import Any, Literal, NamedTuple, cast
 
 from slowwave.durations import parse_duration
 from slowwave.errors import UnreadableError
-from slowwave.stores.openclaw.sessions import artifact_of
-from slowwave.stores.openclaw.store import NAME, Origin, SessionEntry, read_store
-from slowwave.stores.removal import transcript_of
+from slowwave.formats.openclaw.sessions import artifact_of, transcript_of
+from slowwave.formats.openclaw.store import NAME, Origin, SessionEntry, read_store
 
 Step = Literal["pruneAfter", "maxEntries", "resetArchiveRetention", "maxDiskBytes"]
 _SYNTHETIC = re.compile(r"(?:subagent|acp|cron|hook|node|acp-bridge):|node-|(?:.*:)?heartbeat(?::|\Z)", re.DOTALL)

@@ -1,0 +1,1 @@
+"""crabtalk: sessions of the daemon, a file each."""

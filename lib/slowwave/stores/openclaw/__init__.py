@@ -1,1 +1,0 @@
-"""What Clawdbot and OpenClaw keep beside their transcripts: ``sessions.json``, session keys, reset rules, locks."""
