@@ -24,7 +24,6 @@ from slowwave.formats.sessions import (
     signatures,
 )
 from slowwave.formats.times import parse_time
-from slowwave.secrets.nouns import words
 
 # The pieces of one message of Claude Code stand close together, with at most a few tool results between them.
 _REMEMBERED_IDS = 16
@@ -478,6 +477,8 @@ def is_plain_talk(text: str) -> bool:
 @cache
 def _of_any_word() -> tuple[str, ...]:
     """Return the nouns of secrets that may be any word, as answers to questions of security are."""
+    from slowwave.secrets.nouns import words  # noqa: PLC0415 - as the rules: nothing new, nothing loaded
+
     return tuple(noun.lower() for head in ("answer", "short-answer") for noun in words(head))
 
 
