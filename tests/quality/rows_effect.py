@@ -30,12 +30,15 @@ from slowwave.stores.model import Project
 from slowwave.stores.projects import spelled
 from tests.quality.intervals import counted
 from tests.quality.table import Must, Section, Table
-from tests.quality.timelines import CLIENTS, FATES, Timeline, timelines, written_timelines
+from tests.quality.timelines import CLIENTS, FATES, Timeline, seen_timelines, timelines, written_timelines
 from tests.quality.timelines_second import SECOND
 
 PRECISION, RECALL = 0.9, 0.8
-# what an outsider wrote: measured as soon as it lies there; TIMELINES=path measures another file
+# what outsiders wrote; TIMELINES=path measures another file in place of these
 WRITTEN = Path(__file__).parent / "fresh" / "timelines.jsonl"
+WRITTEN_SECOND = WRITTEN.with_name("timelines_second.jsonl")
+# one's own, written while rules were mended
+OWN = Path(__file__).parent / "rules_seen.txt"
 _VERDICTS = ("followed", "broken", "no occasion")
 _HEADER = ("", "said rightly", "precision", "95 %", "found", "recall", "95 %")
 
@@ -54,11 +57,13 @@ def measure(*, errors: bool = False) -> Section:
         "": ("timelines", timelines()),
         ", second set": ("timelines of another author", timelines(29, SECOND)),
     }
-    path = Path(os.environ.get("TIMELINES") or WRITTEN)
-    if "TIMELINES" in os.environ or path.exists():
+    sets[", one's own rules"] = ("timelines of rules that were written while these were mended", seen_timelines(OWN))
+    named = os.environ.get("TIMELINES", "")
+    by_hand = {", by hand": Path(named)} if named else {", by hand": WRITTEN, ", second by hand": WRITTEN_SECOND}
+    for name, path in by_hand.items():
         title = f"timelines of {path.name}, each written by hand by somebody who had not seen the code"
-        sets[", by hand"] = (title, written_timelines(path))
-    section = Section([], [], [f"every fate in every client: {len(FATES)} x {len(CLIENTS)}, in each set"])
+        sets[name] = (title, written_timelines(path))
+    section = Section([], [], [f"every fate in every client: {len(FATES)} x {len(CLIENTS)}, in each set but one's own"])
     for name, (title, cases) in sets.items():
         every = [Judged(case, verdicts_on(case, number)) for number, case in enumerate(cases)]
         total = _counts(every)

@@ -252,7 +252,7 @@ def _steps(acts: Sequence[str], drawn: tuple[str, ...], draw: random.Random) -> 
 
 def _step(act: str) -> Step:
     if act.startswith("Edit "):
-        return Call("Edit", act.removeprefix("Edit "), ("-old line", "+new line"))
+        return Call("Edit", act.removeprefix("Edit "), ("- old line", "+ new line"))
     if act.startswith("Read "):
         return Call("Read", act.removeprefix("Read "), ("# Title",))
     if act.startswith("! "):
@@ -314,10 +314,52 @@ def _written(step: dict[str, str | bool]) -> Step:
         case {"run": line}:
             return Call("Bash", line, lines("output"), failed=step.get("failed") is True)
         case {"edit": path}:
-            return Call("Edit", path, (*lines("removed", "-"), *lines("added", "+")))
+            return Call("Edit", path, (*lines("removed", "- "), *lines("added", "+ ")))
         case {"write": path}:
             return Call("Write", path, lines("text"))
         case {"read": path}:
             return Call("Read", path, lines("text"))
         case _:
             raise ValueError(f"no step: {step}")
+
+
+def seen_timelines(path: Path) -> Iterator[Timeline]:
+    """Yield the cases of a file of rules: each wording kept, broken and without occasion, as far as the file says how.
+
+    Args:
+        path: a file whose head says how it is read.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    number = 0
+    for block in path.read_text(encoding="utf-8").split("\n\n")[1:]:
+        lines = block.strip().splitlines()
+        texts = [line for line in lines if line[:2] not in ("= ", "+ ", "- ", "0 ")]
+        acts = {line[0]: line[2:] for line in lines if line not in texts}
+        for text in texts:
+            for sign, fate in _SIGNS:
+                if sign in acts:
+                    number += 1
+                    client = CLIENTS[number % len(CLIENTS)]
+                    steps = (Say("user", _ASKS[number % 4]), *map(_seen, acts[sign].split(" ;; ")))
+                    began = START + timedelta(hours=2)
+                    yield Timeline(fate, client, acts["="], (text,), began, START, steps, None, {0: fate})
+
+
+_SIGNS: tuple[tuple[str, Fate], ...] = (("+", "followed"), ("-", "broken"), ("0", "no occasion"))
+
+
+def _seen(act: str) -> Step:
+    head, _, text = act.replace("\\n", "\n").replace("\\t", "\t").partition(": ")
+    match head.split(" "):
+        case ["P" | "A" as who]:
+            return Say("user" if who == "P" else "agent", text)
+        case ["Edit", path]:
+            old, _, new = text.partition(" => ")
+            lines = (*(f"- {line}" for line in old.split("\n")), *(f"+ {line}" for line in new.split("\n")))
+            return Call("Edit", path, lines)
+        case ["Write", path]:
+            return Call("Write", path, tuple(text.split("\n")))
+        case _:
+            return _step(act)

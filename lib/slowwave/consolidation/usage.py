@@ -22,7 +22,7 @@ from slowwave.memory.foreign import ForeignLine, strange_files
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import Evidence, iso, name_to_json
 from slowwave.memory.pages import statements
-from slowwave.reading.harness import command_in, edited_paths
+from slowwave.reading.harness import changes_of, command_in
 from slowwave.stores.model import Project
 
 # Which sessions used which memory file: their transcript names it by its full path, as a tool call that reads it does.
@@ -71,10 +71,6 @@ def _named_in(path: Path, needles: Mapping[str, bytes]) -> list[str]:
 
 # what stands before a line that a client shows: "   12→", "12: "
 _NUMBERED = re.compile(r"^\s*\d+(?:\u2192|\t|: ?|\| ?)")
-_OLD = ("old_string", "oldString", "oldText", "old_str")
-_NEW = ("new_string", "newString", "newText", "new_str")
-_WHOLE = ("content", "file_text")
-_PATCH = "*** Begin Patch"
 _CHUNK = 4 << 20
 
 
@@ -194,19 +190,9 @@ class _Search:
     def _edits(self, tool: str, args: Mapping[str, object], cwd: str) -> Iterator[tuple[str, str, bool]]:
         """Yield the memory files that a call edits, with what it put there, and whether that is all of the file."""
         line = command_in(tool, args)
-        paths = edited_paths(tool, args, line)
-        patch = line or args.get("input", args.get("patch"))
-        for path in paths:
-            file = self._inside(path, cwd)
-            if not file:
-                continue
-            if isinstance(patch, str) and _PATCH in patch:
-                added, is_new = _patched(patch, path)
-                yield file, added, is_new
-            elif whole := next((v for n in _WHOLE if isinstance(v := args.get(n), str)), ""):
-                yield file, whole, True
-            else:
-                yield file, "\n".join(_replaced(args)), False
+        for change in changes_of(tool, args, line):
+            if file := self._inside(change.path, cwd):
+                yield file, change.added, change.is_whole
 
     def _inside(self, path: str, cwd: str) -> str:
         """Return the name of a Markdown file right inside the memory folder, "" for every other path."""
@@ -254,34 +240,6 @@ class _Search:
 def _parts(text: str) -> list[str]:
     """Return by what the lines of a text are known."""
     return [part_key(line.encode("utf-8", "surrogateescape")) for line in text.split("\n") if line.strip()]
-
-
-def _patched(patch: str, path: str) -> tuple[str, bool]:
-    """Return what a patch adds to a file, and whether it makes the file."""
-    added: list[str] = []
-    inside = is_new = False
-    for line in patch.split("\n"):
-        if line.startswith("*** "):
-            inside = line.endswith(f" File: {path}")
-            is_new |= inside and line.startswith("*** Add")
-        elif inside and line.startswith("+"):
-            added.append(line[1:])
-    return "\n".join(added), is_new
-
-
-def _replaced(args: Mapping[str, object]) -> Iterator[str]:
-    """Yield what each edit of a call put into a file that it did not take out of it."""
-    edits = args.get("edits")
-    every = cast("Sequence[object]", edits) if isinstance(edits, list) else [args]
-    for edit in every:
-        fields = cast("Mapping[str, object]", edit if isinstance(edit, dict) else {})
-        old, new = _text(fields, _OLD), _text(fields, _NEW)
-        gone = set(old.split("\n"))
-        yield "\n".join(line for line in new.split("\n") if line not in gone)
-
-
-def _text(fields: Mapping[str, object], names: Iterable[str]) -> str:
-    return next((value for name in names if isinstance(value := fields.get(name), str)), "")
 
 
 def _strings(args: Mapping[str, object]) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, cast
 
 import msgspec
 
@@ -54,7 +54,11 @@ _FEEDBACK = re.compile(
 )
 _SHORTEST_WRITTEN = 20
 # client: Codex names the files of a patch in its header lines
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.MULTILINE)
+_PATHS = ("file_path", "path", "notebook_path", "filePath")
+_OLD = ("old_string", "oldString", "oldText", "old_str")
+_NEW = ("new_string", "newString", "newText", "new_str", "new_source")
+_WHOLE = ("content", "file_text")
+_PATCHED = re.compile(r"\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$")
 
 
 class _Metadata(msgspec.Struct):
@@ -125,18 +129,74 @@ def waited_for(tool: str, args: Mapping[str, object]) -> str:
     return str(session) if tool.lower() in _WAITS and isinstance(session, int | str) else ""
 
 
-def edited_paths(tool: str, args: Mapping[str, object], line: str = "") -> tuple[str, ...]:
-    """Return the files that a call changes: named by an editor, or in the patch that a call or a shell line holds."""
+class Change(NamedTuple):
+    """What a call does to one file.
+
+    Attributes:
+        path: the file, as the call names it.
+        removed: the lines that it takes out, as far as it says so.
+        added: the lines that it puts in and did not take out.
+        is_whole: the lines put in are all of the file.
+    """
+
+    path: str
+    removed: str = ""
+    added: str = ""
+    is_whole: bool = False
+
+
+def changes_of(tool: str, args: Mapping[str, object], line: str = "") -> tuple[Change, ...]:
+    """Return what a call does to files: one that an editor names, or those of a patch in a call or a shell line."""
     patch = line or args.get("input", args.get("patch"))
     if isinstance(patch, str) and "*** Begin Patch" in patch:
-        return tuple(dict.fromkeys(_PATCHED.findall(patch)))
-    if tool.lower() not in _EDITORS:
+        return tuple(_patched(patch))
+    path = _text(args, _PATHS) if tool.lower() in _EDITORS else ""
+    if not path:
         return ()
-    for name in ("file_path", "path", "notebook_path", "filePath"):
-        value = args.get(name)
-        if isinstance(value, str):
-            return (value,)
-    return ()
+    whole = _text(args, _WHOLE)
+    edits = args.get("edits")
+    every = cast("list[object]", edits) if isinstance(edits, list) else list[object]()
+    fields = [cast("Mapping[str, object]", one) for one in every if isinstance(one, dict)] or [args]
+    pairs = [(_text(one, _OLD), _text(one, _NEW)) for one in fields]
+    return (Change(path, added=whole, is_whole=True) if whole else _replaced(path, pairs),)
+
+
+def edited_paths(tool: str, args: Mapping[str, object], line: str = "") -> tuple[str, ...]:
+    """Return the files that a call changes."""
+    return tuple(change.path for change in changes_of(tool, args, line))
+
+
+def _text(fields: Mapping[str, object], names: Iterable[str]) -> str:
+    return next((value for name in names if isinstance(value := fields.get(name), str)), "")
+
+
+def _replaced(path: str, pairs: Iterable[tuple[str, str]]) -> Change:
+    """Return a change of pieces, each without the lines that stay."""
+    removed: list[str] = []
+    added: list[str] = []
+    for old, new in pairs:
+        gone, come = old.split("\n"), new.split("\n")
+        removed += [one for one in gone if one not in come]
+        added += [one for one in come if one not in gone]
+    return Change(path, "\n".join(removed), "\n".join(added))
+
+
+def _patched(patch: str) -> Iterator[Change]:
+    """Yield what a patch does to each of its files."""
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    made: set[str] = set()
+    path = ""
+    for line in patch.split("\n"):
+        if line.startswith("*** "):
+            head = _PATCHED.match(line)
+            path = head[1] if head else ""
+            if head:
+                found.setdefault(path, ([], []))
+                made |= {path} if line.startswith("*** Add") else set()
+        elif path and line.startswith(("-", "+")):
+            found[path][line[0] == "+"].append(line[1:])
+    for name, (removed, added) in found.items():
+        yield Change(name, "\n".join(removed), "\n".join(added), name in made)
 
 
 def written_texts(tool: str, args: object) -> list[str]:

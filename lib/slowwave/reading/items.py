@@ -142,9 +142,19 @@ class Failed(Item):
 
 @dataclass(frozen=True, slots=True)
 class Edited(Item):
-    """A file that the assistant changed."""
+    """A file that the assistant changed.
+
+    Attributes:
+        path: the file.
+        removed: the lines taken out, as they were: they are looked at, never kept.
+        added: the lines put in, likewise.
+        is_whole: the file was written as a whole.
+    """
 
     path: str
+    removed: str = ""
+    added: str = ""
+    is_whole: bool = False
 
 
 # who wrote what was heard, where it was no tool

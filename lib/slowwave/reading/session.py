@@ -154,9 +154,9 @@ class _Reader:
         if not is_dialog(call.name):  # what a dialog returns are the person's own answers
             self._hear((result.text,), f"the output of {call.name}")
         if not result.is_error:
-            for path in harness.edited_paths(call.name, args, line):
+            for one in harness.changes_of(call.name, args, line):
                 place = self._place(message, called_at, span)
-                self.reading.items.append(Edited(*place, self._clean(path)))
+                self.reading.items.append(Edited(*place, self._clean(one.path), *one[1:]))
         if line:
             self._ran(line, result, self._place(message, called_at, span))
         elif result.is_error:

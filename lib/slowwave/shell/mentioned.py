@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from slowwave.shell.purposes import KNOWN, purpose_by_name, takes_words
 
-__all__ = ["Heard", "is_path", "is_setting", "marked", "names_file"]
+__all__ = ["Heard", "is_code", "is_path", "is_program", "is_setting", "marked", "names_file"]
 
 # the first words of the commands that a session ran
 Heard = Collection[tuple[str, ...]]
@@ -52,7 +52,7 @@ _PROGRAMS = (
         "spark-submit snowsql bq dvc mlflow kedro poetry pdm hatch rye pipenv goreleaser golangci-lint gofmt "
         "staticcheck gotestsum mockgen air templ mage ko elixir iex ghc cabal stack opam dune zig crystal shards "
         "nimble luarocks cpanm perl prove php ruby python python3 java nosetests unittest openssl certbot nginx "
-        "systemctl find cat ls chmod pkill killall rm mv cp ln vim nano emacs code tmux screen"
+        "sudo doas nohup systemctl find cat ls chmod pkill killall rm mv cp ln vim nano emacs code tmux screen"
     )
 )
 # these are words of a language, or names of things that are no programs
@@ -66,7 +66,8 @@ _AMBIGUOUS = _set(
 )
 # what one asks of programs that can do several things
 _ASKED = _set(
-    "api auth describe diff issue logs repo rollout view add apply audit autogenerate build bump check checkout "
+    "api auth bench doc describe diff issue logs repo rollout view add apply audit autogenerate build bump check "
+    "checkout "
     "cherry- pick ci clean clippy clone collectstatic commit compile compose create db delete deploy deps destroy dev "
     "dlx docs down downgrade exec export fetch fix fmt format freeze generate get i import init install lint lock "
     "login makemigrations makemessages merge migrate migration mod nextest outdated package pip plan pr preview pub "
@@ -76,7 +77,7 @@ _ASKED = _set(
 )
 _SCRIPT = re.compile(r"\.{1,2}/[\w./-]+|(?:bin|scripts)/[\w-]+")
 _PLAIN_WORD = re.compile(r"[a-z][a-z0-9_-]+")
-_TARGETS = _set("make just task")
+_TARGETS = _set("make just task gradlew gradle mvn mvnw rake nox mage invoke")
 _SCRIPTS = _set("npm pnpm yarn bun composer poe pdm hatch rye mise deno")
 _CHECKS = _set("test tests lint format fmt typecheck build check dev e2e start")
 _LAUNCH = _set("npx pnpx bunx uvx")
@@ -89,13 +90,21 @@ _RUNS = _set("-> => means needs run execute call lance führe ejecuta esegui lan
 _INTO = _set("in under inside into below within edit touch change modify unter dans en sous")
 _THROUGH = _set("by with via through use über mit avec con")
 _PLAIN = _set("plain bare raw system global the normal vanilla")
+_BRACKETS = re.compile(r"\(\)")
+# several in one word: "npm/yarn"; and the files of an ending in one: ".proto-Dateien"
+_EITHER = re.compile(r"(?<![\w/.@-])([a-z][\w-]*)/([a-z][\w-]*)(?![\w/.])")
+_ENDING_FILES = re.compile(r"(?<!\w)(`?)(\*?\.[a-z]\w*)(`?)-(?:dateien?|files?|bestanden|filer)\b", re.IGNORECASE)
 # what is a word of a sentence rather than the name of a script
 _STOPS = _set(
-    "pls please thx only always never run runs use it them sure changes certain sense any all you your new instead "
+    "rather instead than pls please thx only always never run runs use it them sure changes certain sense any "
+    "all you your new instead "
     "care both one other others tabs spaces the a an to in on and or for is are with before after here as at so that "
     "this und oder et y e"
 )
-_BEHIND = _set("directly yourself itself alone here in for anymore please hier ici aquí qui anywhere mehr plus")
+_BEHIND = _set(
+    "direkt directement directamente direttamente diretamente directly yourself itself alone here in for anymore "
+    "please hier ici aquí qui anywhere mehr plus"
+)
 _TARGET = re.compile(r"[a-z][\w.]*(?:[:-][\w.]+)+")
 # values of options, and assignments
 _VALUE = re.compile(r"\d+|auto")
@@ -114,14 +123,44 @@ _FILE = re.compile(
     rf"[\w*@.\[\]-]*[\w*\]-]\.(?:{_ENDINGS})|\.[a-z][\w-]*(?:\.[\w-]+)*|[A-Z]\w*file(?:\.lock)?|CODEOWNERS"
     r"|requirements[\w-]*\.in|\*\.[\w.]+"
 )
-_FOLDER = re.compile(r"(?:\.{0,2}/)?(?:[\w.@*\[\]-]+/)+(?:[\w.@*\[\]-]*[\w*\]])?")
+_FOLDER = re.compile(r"(?:\.{0,2}/)?(?:[\w.@*\[\]<>{}-]+/)+(?:[\w.@*\[\]<>{}-]*[\w*\]>}])?")
 _PLACES = _set(
     "src lib libs app apps bin build cmd config configs db dist doc docs gen generated infra internal migrations "
     "node_modules out packages pkg proto protos public scripts static target templates test tests third_party tools "
     "vendor assets locales i18n schema schemas fixtures deploy ops charts"
 )
+# names of code: with a point between, a call, an inner capital, an inner low line
+_PIECE = re.compile(
+    r"\.?[A-Za-z_$][\w$]+(?:(?:\.|::)[A-Za-z_$][\w$]+)+(?:\(.*\))?|\.?[A-Za-z_$][\w$]*!?\(.*\)|\.[a-z]\w+\(?\)?"
+    r"|@[a-z][\w.]+|[a-z]+[A-Z]\w*|[a-z]+(?:_[a-z]+)+|[A-Z][a-z]+(?:[A-Z][a-z]+)+"
+)
+_SIGNS = re.compile(
+    r"[({;]|^(?:#|//|/\*|\"|')|[\w)]\s*(?:=>|===?|!==?)\s|^(?:import|from|export|use|throw|raise|except) "
+)
+_KEYWORDS = frozenset(
+    [
+        "any",
+        "unknown",
+        "var",
+        "let",
+        "const",
+        "interface",
+        "enum",
+        "print",
+        "unwrap",
+        "eval",
+        "async",
+        "await",
+        "null",
+        "None",
+        "undefined",
+    ]
+)
+_DOMAINS = frozenset(["com", "org", "io", "net", "dev", "app", "test", "example", "invalid", "de", "fr", "uk"])
 # named like a file, and none
-_NO_FILE = re.compile(r"(?:[A-Z]\w+|node|next|vue|nuxt|express|three|d3|chart|socket|p5|discord)\.js|\.[A-Z]\w+|\.\.+")
+_NO_FILE = re.compile(
+    r"(?:[A-Z]\w+|node|next|vue|nuxt|express|three|d3|chart|socket|p5|discord)\.js|\.[A-Z]\w+|\.\.+|(?:Lock|Log|Pro|Text|Out)file"
+)
 _MARKED = re.compile(r"`[^`\n]+`")
 _QUOTED = re.compile(r"(?<!\w)(?:'([^'\n]{2,60})'|\"([^\"\n]{2,60})\"|[“„«]\s?([^”“»\n]{2,60}?)\s?[”“»])(?!\w)")
 _WORD = re.compile(r"\S+")
@@ -140,6 +179,23 @@ def is_path(text: str) -> bool:
     )
 
 
+def is_code(text: str) -> bool:
+    """Say whether what was marked as a name is hardly anything but a piece of code: ``a.b``, ``f()``, ``aName``."""
+    first = text.split(maxsplit=1)[0] if text.split() else ""
+    if first in _PROGRAMS or first.startswith("-") or _SETTING.match(text) or "/" in text.split("(", maxsplit=1)[0]:
+        return False
+    if _NO_FILE.fullmatch(text):
+        return False
+    if _PIECE.fullmatch(text):
+        return not (names_file(text) or text.rsplit(".", 1)[-1].lower() in _DOMAINS or text.lower() in ("e.g", "i.e"))
+    return bool(_SIGNS.search(text)) or text in _KEYWORDS
+
+
+def is_program(text: str, *, is_sure: bool = False) -> bool:
+    """Say whether a word is the name of a program that is known here, and, where ``is_sure``, of nothing else."""
+    return text == "docker compose" or (text in _PROGRAMS and not (is_sure and text in _AMBIGUOUS))
+
+
 def is_setting(text: str) -> bool:
     """Say whether what was marked as a name is one assignment: ``CI=1``."""
     return bool(_SETTING.fullmatch(text))
@@ -152,6 +208,8 @@ def marked(text: str, heard: Heard = ()) -> str:
         text: a sentence or a few.
         heard: what a session ran: by these words a program is known as well.
     """
+    text = _ENDING_FILES.sub(r"`\2` files", text)
+    text = _EITHER.sub(lambda m: f"{m[1]} or {m[2]}" if {m[1], m[2]} <= _PROGRAMS | _AMBIGUOUS else m[0], text)
     found: list[str] = []
     end = 0
     for mark in _MARKED.finditer(text):
@@ -199,7 +257,10 @@ def _names(text: str, heard: Heard) -> Iterator[tuple[int, int]]:
         begin, raw = words[first]
         last_begin, last = words[end - 1]
         lead, last_lead = (len(one) - len(one.lstrip(_EDGES)) for one in (raw, last))
-        yield begin + lead, last_begin + last_lead + len(_bare(last, keeps_dot=end - first > 1))
+        stop = last_begin + last_lead + len(_bare(last, keeps_dot=end - first > 1))
+        # the brackets of a call belong to it
+        called = _BRACKETS.match(text, stop) if "(" not in text[begin + lead : stop] else re.match(r"\)", text[stop:])
+        yield begin + lead, stop + len(called[0] if called else "")
 
 
 def _sure(words: Sequence[tuple[int, str]], heard: Heard) -> Iterator[tuple[int, int]]:
@@ -215,9 +276,12 @@ def _sure(words: Sequence[tuple[int, str]], heard: Heard) -> Iterator[tuple[int,
             end = at + 2 if has_value else at + 1
         else:
             is_inside = at > 0 and words[at - 1][1].lower() in _INTO and _FOLDER.fullmatch(word)
-            end = _call(words, at, heard) or (at + 1 if names_file(word) or is_inside else 0)
+            is_name = names_file(word) or is_inside or _names_code(word, raw)
+            end = _call(words, at, heard) or (at + 1 if is_name else 0)
         if end:
-            yield at, end
+            # what somebody's own program launches: "devctl exec pytest"
+            is_launched = at > 1 and words[at - 1][1] == "exec" and _PLAIN_WORD.fullmatch(words[at - 2][1])
+            yield at - 2 if is_launched else at, end
         at = end or at + 1
 
 
@@ -226,6 +290,8 @@ def _is_opposed(words: Sequence[tuple[int, str]], at: int) -> bool:
     raw = words[at][1]
     word = _bare(raw)
     is_known = word in _AMBIGUOUS and word in _PROGRAMS
+    if is_known and at > 0 and words[at - 1][1].lower() in _PLAIN:
+        return True
     is_unknown = at > 0 and not is_known and word not in _STOPS and words[at - 1][1].lower() in _USES
     if not is_known and not (is_unknown and _PLAIN_WORD.fullmatch(word)):
         return False
@@ -269,18 +335,18 @@ def _belongs(word: str, chain: Sequence[str]) -> bool:
     """Say whether a word is asked of the call before it."""
     last = chain[-1]
     # behind what only launches it
-    program = next(one for one in reversed(chain) if one in _PROGRAMS or one == chain[0])
+    program = next(one for one in reversed(chain) if one in _PROGRAMS or one == chain[0]).rsplit("/", 1)[-1]
     takes = takes_words(program) or program in _SEVERAL
     if _TARGET.fullmatch(word) or names_file(word):
         return takes or last in _ASKED
-    is_value = last.startswith("-") and (_VALUE.fullmatch(word) or purpose_by_name(word) != "")
+    is_value = last.startswith("-") and (_VALUE.fullmatch(word) or "-" in word or purpose_by_name(word) != "")
     is_asked = takes and word in _ASKED and program not in _LAUNCH and program not in _TARGETS
     return is_asked or bool(is_value) or bool(_OPTION.fullmatch(word)) or word in ("src", "lib", "./...", ".")
 
 
 def _is_script(word: str, chain: Sequence[str], *, is_led: bool, is_run: bool) -> bool:
     """Say whether a word is what the call before it runs: a target, a script, or a program that it launches."""
-    program, last = chain[0], chain[-1]
+    program, last = chain[0].rsplit("/", 1)[-1], chain[-1].rsplit("/", 1)[-1]
     is_plain = bool(_PLAIN_WORD.fullmatch(word)) and word not in _STOPS
     if program in _TARGETS:
         return last == program and is_plain and (is_led or (program != "just" and purpose_by_name(word) != ""))
@@ -309,9 +375,20 @@ def names_file(word: str) -> bool:
         return False
     if _FOLDER.fullmatch(word):
         first, last = word.lstrip("./").partition("/")[0], word.rsplit("/", 1)[-1]
-        is_open = word.endswith("/") or "*" in word or word.startswith((".", "/")) or word.count("/") > 1
+        is_open = (
+            word.endswith("/")
+            or any(sign in word for sign in "*<{")
+            or word.startswith((".", "/"))
+            or word.count("/") > 1
+        )
         return is_open or first in _PLACES or bool(_FILE.fullmatch(last))
     return bool(_FILE.fullmatch(word))
+
+
+def _names_code(word: str, raw: str) -> bool:
+    """Say whether a word of a sentence is hardly anything else than a name of code."""
+    is_called = raw.rstrip(",.;:").endswith("()") and _PLAIN_WORD.fullmatch(word.strip("."))
+    return bool(is_called) or (("." in word.strip(".") or "_" in word) and word.isascii() and is_code(word))
 
 
 def _bare(raw: str, *, keeps_dot: bool = False) -> str:

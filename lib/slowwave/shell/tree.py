@@ -1,5 +1,6 @@
 """A shell line as a tree: scripts of chains, chains of pipelines, pipelines of commands and groups."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -87,3 +88,15 @@ class Script:
 
     chains: list[Chain]
     is_torn: bool = False
+
+
+def commands_in(script: Script) -> Iterator[Command]:
+    """Yield every command of a line, also those of groups; not those that only give the text of a word."""
+    for chain in script.chains:
+        for pipeline in chain.pipelines:
+            for part in pipeline.parts:
+                if isinstance(part, Command):
+                    yield part
+                else:
+                    for inner in part.scripts:
+                        yield from commands_in(inner)

@@ -64,17 +64,14 @@ def test_a_planted_timeline_is_told_as_it_was(fate: str, client: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "In the web folder use pnpm",  # elsewhere another one may be right
-        "Only use `npm publish` if the tag is signed",
         "The parser is in `src/parse.py`",
         "Be brief in commit messages",
-        "不要用 `npm` 用 `pnpm`",  # a no that is not read
         "pytest is slow on Windows",
         "`hero.png` shows the plain prompt; it is not the theme",
         "Never gitignore the whole .entire folder",
         "There is no root `CHANGELOG.md`, and bd has no --set-metadata flag",
         "golangci-lint rejects unchecked calls in tests; use another one instead",
-        "Use dataclasses, not dicts",
+        "Use composition, not inheritance wherever it reads better",
     ],
 )
 def test_what_leaves_a_doubt_demands_nothing(text: str) -> None:
@@ -158,10 +155,117 @@ def _case(text: str, *steps: Say | Call) -> Timeline:
     return Timeline("broken", "claude 2.1", "", (text,), began, began - timedelta(hours=2), asked)
 
 
-def test_a_program_that_nobody_knows_is_known_where_a_session_runs_it() -> None:
-    case = _case("plain frobnicate, never blorp", Call("Bash", "blorp x", ("done",)))
-    assert verdicts_on(case, 1) == {0: "broken"}
-    assert verdicts_on(replace(case, steps=(case.steps[0],)), 1) == {}
+@pytest.mark.parametrize("text", ["In the web folder use pnpm", "Only use `npm publish` if the tag is signed"])
+def test_what_holds_under_a_condition_can_be_kept_and_not_broken(text: str) -> None:
+    demand = demand_of(memory(text))
+    assert demand is not None
+    assert demand.is_scoped
+    npm = _case("In the web folder use pnpm", Call("Bash", "npm install", ("done",)))
+    assert verdicts_on(npm, 1) == {}
+    assert verdicts_on(replace(npm, steps=(Call("Bash", "pnpm install", ("done",)),)), 1) == {0: "followed"}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "broken"),
+    [
+        ("No console.log in code", Call("Edit", "a.ts", ("- console.log(1)", "+ x()")), ("+ console.log(1)",)),
+        ("Use tabs, not spaces", Call("Edit", "a.go", ("- x", "+ \tx()")), ("+     x()",)),
+        (
+            "Use dayjs instead of moment",
+            Call("Edit", "a.ts", ("- x", "+ import d from 'dayjs'")),
+            ("+ import 'moment'",),
+        ),
+    ],
+)
+def test_what_code_looks_like_is_told_by_the_lines_put_in(text: str, kept: Call, broken: tuple[str, ...]) -> None:
+    case = _case(text, kept)
+    assert verdicts_on(case, 1) == {0: "followed"}
+    # what looks otherwise may have a reason, and beside it nothing is kept
+    other = Call("Edit", kept.argument, ("- x", *broken))
+    assert verdicts_on(replace(case, steps=(other,)), 1) == {}
+    assert verdicts_on(replace(case, steps=(kept, other)), 1) == {}
+    # the same in a text is no code
+    assert verdicts_on(replace(case, steps=(Call("Edit", "a.md", ("- x", "+ y")),)), 1) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "broken"),
+    [
+        ("New tests go into tests/unit", "tests/unit/test_a.py", "src/test_a.py"),
+        ("Test files are named *.spec.ts", "src/a.spec.ts", "src/a.test.ts"),
+        ("Migrationen kommen nach db/migrate", "db/migrate/20260901_a.sql", "sql/migrations/a.sql"),
+    ],
+)
+def test_where_new_files_lie_and_how_they_are_named_is_told(text: str, kept: str, broken: str) -> None:
+    case = _case(text, Call("Write", kept, ("x",)))
+    assert verdicts_on(case, 1) == {0: "followed"}
+    assert verdicts_on(replace(case, steps=(Call("Bash", f"cat > {kept} <<'E'\nx\nE", ("",)),)), 1) == {0: "followed"}
+    assert verdicts_on(replace(case, steps=(Call("Write", broken, ("x",)),)), 1) == {}
+    assert verdicts_on(replace(case, steps=(Call("Edit", kept, ("- x", "+ y")),)), 1) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "broken"),
+    [
+        ("Don't push, I push myself", "", "git push origin HEAD"),
+        ("Never run the whole test suite", "pytest tests/test_a.py", "pytest"),
+        ("Never use sudo", "", "sudo make install"),
+    ],
+)
+def test_what_is_committed_branched_and_run_is_told_in_plain_words(text: str, kept: str, broken: str) -> None:
+    case = _case(text, Call("Bash", kept, ("done",)))
+    if kept:
+        assert verdicts_on(case, 1) == {0: "followed"}
+    assert verdicts_on(replace(case, steps=(Call("Bash", broken, ("done",)),)), 1) == {0: "broken"}
+
+
+@pytest.mark.parametrize(
+    ("text", "kept", "other"),
+    [
+        ("Use conventional commits", "git commit -m 'fix: a'", "git commit -m 'Mend a'"),
+        ("No Co-Authored-By in commits", "git commit -m a", "git commit -m a -m 'Co-Authored-By: A <a@b.test>'"),
+        ("Branch names start with `feature/`", "git switch -c feature/a", "git checkout -b a"),
+        ("Tests need TZ=UTC", "TZ=UTC pytest", "pytest"),
+        ("Use frobnicate, never blorp", "frobnicate x", "blorp x"),
+        ("We use pnpm here", "pnpm install", "./setup"),
+    ],
+)
+def test_wording_and_names_can_be_kept_and_not_broken(text: str, kept: str, other: str) -> None:
+    case = _case(text, Call("Bash", kept, ("done",)))
+    assert verdicts_on(case, 1) == {0: "followed"}
+    assert verdicts_on(replace(case, steps=(Call("Bash", other, ("done",)),)), 1) == {}
+
+
+def test_what_an_agent_only_says_of_a_call_leaves_it_open() -> None:
+    assert verdicts_on(_case("Never run `rake db:seed`", Say("agent", "I leave rake db:seed to you.")), 1) == {}
+    assert verdicts_on(_case("Never run `rake db:seed`"), 1) == {0: "no occasion"}
+
+
+def test_what_only_follows_from_a_wish_breaks_nothing_beside_it() -> None:
+    pytest_alone, asked = Call("Bash", "pytest", ("done",)), Call("Bash", "uv run pytest", ("done",))
+    text = "uv run pytest, always"
+    assert verdicts_on(_case(text, pytest_alone), 1) == {0: "broken"}
+    assert verdicts_on(_case(text, pytest_alone, asked), 1) == {0: "followed"}
+    named = "Use `uv run pytest`, never `pytest`"
+    assert verdicts_on(_case(named, pytest_alone, asked), 1) == {0: "broken"}
+
+
+@pytest.mark.parametrize("other", ["./check.sh", "make lint"])
+def test_what_may_be_a_check_by_another_name_leaves_it_open(other: str) -> None:
+    edit, commit = Call("Edit", "src/a.py", ("- a", "+ b")), Call("Bash", "git commit -m x", ("done",))
+    text = "Run `npm run lint` before every commit"
+    assert verdicts_on(_case(text, edit, Call("Bash", "git status", ("",)), commit), 1) == {0: "broken"}
+    assert verdicts_on(_case(text, edit, Call("Bash", other, ("",)), commit), 1) == {}
+    run = Call("Bash", "npm run lint", ("",))
+    assert verdicts_on(_case(text, run, edit, commit), 1) == {}
+
+
+@pytest.mark.parametrize("text", ["Never delete `deploy.yml`", "Never edit `deploy.yml`"])
+def test_another_deed_or_another_file_of_the_same_name_breaks_nothing(text: str) -> None:
+    edit = _case(text, Call("Edit", "deploy.yml", ("- a", "+ b")))
+    assert verdicts_on(edit, 1) == ({} if "delete" in text else {0: "broken"})
+    elsewhere = _case(text, Call("Edit", "samples/deploy.yml", ("- a", "+ b")))
+    assert verdicts_on(elsewhere, 1) == {}
 
 
 def test_what_may_be_left_out_this_time_breaks_nothing() -> None:
@@ -182,7 +286,7 @@ def test_what_a_person_asked_for_breaks_nothing() -> None:
     asked = Say("user", f"Just this once: {getattr(call, 'argument', '')}, please.")
     wished = replace(case, steps=(asked, *case.steps))
     assert verdicts_on(case, 1) == {0: "broken"}
-    assert verdicts_on(wished, 1) == {0: "no occasion"}
+    assert verdicts_on(wished, 1) == {}
 
 
 def test_what_a_person_had_to_correct_again_is_broken() -> None:

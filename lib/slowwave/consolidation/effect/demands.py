@@ -9,12 +9,23 @@ has a scope or another condition demands nothing that could be told here: silenc
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import permutations
 from pathlib import PurePosixPath
 
-from slowwave.consolidation.effect.calls import Call, Demand, call_of, calls_of, owners_of, shorter_of
-from slowwave.consolidation.effect.mentions import Mention, Rule, rule_of, spans_of
-from slowwave.consolidation.effect.wordings import FOLLOWS, ORDERS, PURPOSES, USES
+from slowwave.consolidation.effect.calls import Call, Demand, Form, call_of, calls_of, owners_of, shorter_of
+from slowwave.consolidation.effect.forms import changed_kind, code_form, commit_form, file_form, kept_form
+from slowwave.consolidation.effect.mentions import (
+    EDITS,
+    PURPOSES,
+    Mention,
+    Rule,
+    rule_of,
+    spans_of,
+    vocabulary,
+    wordings,
+)
+from slowwave.consolidation.likeness import NO, words_of
 from slowwave.consolidation.slots import claim_of, family_of, rivals_of, scope_of
 from slowwave.memory.book import Memory, read_book, standing_of
 from slowwave.memory.delivery.hooks import (
@@ -30,8 +41,8 @@ from slowwave.memory.delivery.register import read_register
 from slowwave.memory.delivery.targets import unfit
 from slowwave.settings import Settings
 from slowwave.shell.commands import CHECKS, commands_of
-from slowwave.shell.mentioned import Heard, is_path
-from slowwave.shell.purposes import is_ask, takes_words
+from slowwave.shell.mentioned import Heard, is_code, is_path, is_setting
+from slowwave.shell.purposes import is_ask, purpose_of, takes_words
 from slowwave.shell.tree import Word
 from slowwave.stores.model import Project
 
@@ -39,19 +50,6 @@ _STEP = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))? until `(?P<
 _OTHER_WAY = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))?; `(?P<cure>[^`]+)` works")
 _SPAN = re.compile(r"`([^`\n]+)`")
 
-
-def _set(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_CONDITIONS = (
-    ORDERS
-    | FOLLOWS
-    | _set(
-        "if unless except until till while only falls außer solange bis nur si sauf quand salvo excepto hasta solo se "
-        "eccetto finché outside außerhalb for für pour para per voor"
-    )
-)
 _NEAR = 6
 _FEW = 2
 # and of so many it is a story
@@ -63,30 +61,25 @@ _SPECIAL = re.compile(
     re.IGNORECASE,
 )
 _SENTENCES = re.compile(r"[.!?;](?=\s|$)")
-_LINK = re.compile(r"(?::|=|\bis|\bare) mention\d|mention\d+ (?:runs|for|starts)\b")
-_WITH = _set("with via through using by mit über avec par con com med met på per durch")
-# a condition of these alone says nothing but what a call is for anyway
-_GENERIC = _set(
-    "ci cd alike everywhere locally a an the this that any all every each new you we i it is are be to and or of in "
-    "on with my our your something anything everything things thing stuff need needs want wants have has do use using "
-    "run running add adding install installing installs package packages dependency dependencies dep deps library "
-    "libraries lib libs module modules test tests testing lint linting format formatting build building code work "
-    "working here now repo repository project javascript js typescript ts python node rust go ruby frontend backend "
-    "database migration unit integration static specs analysis migrations server scripts alles pakete abhängigkeiten "
-    "projekt die der das den dem le la les des dépendances paquets el los las dependencias paquetes il dipendenze "
-    "pacchetti this's et y und everyone us ever search searching container containers images image both either that's "
-    "dev development suite todo todos tudo tout tutto diesem dieser dieses bitte nur please only always immer "
-    "toujours siempre sempre pushing committing merging rebasing deploying ce este questo"
-)
-# what follows a scope, from what it names on
-_SCOPED = re.compile(r"(?<=\w) mention\d.*|^@(?:vez|lugar|place|plaats) .*")
-_RUNNING = _set("running using calling invoking run use call invoke")
-_DOING = _set("adding installing running building testing searching deploying creating")
-_FOR = ("for", "für", "pour", "para", "per", "voor", "por")
-_CONDITION = re.compile(
-    rf"\b(?:{'|'.join(sorted(_CONDITIONS - _set('only nur solo'), key=len, reverse=True))})\b([^,.;:!?]*)",
+# facts of a call: how long it lasts, what it does, where it is slow
+_TELLS = re.compile(
+    r"mention\d+ (?:takes?|lasts?|prints?|writes?|shows?|lists?|fails?|is (?:slow|flaky|broken|new|for)|was|had|"
+    r"needs?|does|"
+    r"dauert|braucht|zeigt|schreibt|ist (?:langsam|neu)|prend|tarda|dura|wipes?|deletes?|creates?|reads?|uses?|"
+    r"can|may)\b",
     re.IGNORECASE,
 )
+_LINK = re.compile(r"(?::|=|\bis|\bare) mention\d|mention\d+ (?:runs|for|starts)\b")
+# what follows a scope, from what it names on
+_SCOPED = re.compile(r"(?<=\w) mention\d.*|^@(?:vez|lugar|place|plaats) .*")
+_FOR = ("for", "für", "pour", "para", "per", "voor", "por")
+
+
+@cache
+def _limits() -> re.Pattern[str]:
+    """Return the pattern of a word that limits a rule, and of what follows it."""
+    words = vocabulary("orders") | vocabulary("follows") | vocabulary("conditions")
+    return re.compile(rf"\b(?:{'|'.join(sorted(words, key=len, reverse=True))})\b([^,.;:!?]*)", re.IGNORECASE)
 
 
 def demand_of(memory: Memory, heard: Heard = ()) -> Demand | None:
@@ -115,22 +108,140 @@ def _said(memory: Memory, rule: Rule) -> Demand | None:
     """Return what a person's own words demand."""
     if len(memory.text.split()) > _MOST_IN_ALL:
         return None
+    return (
+        _in_order(rule) or _in_form(memory, rule) or _whole(rule) or _extra(rule) or _left(rule) or _rest(memory, rule)
+    )
+
+
+def _in_order(rule: Rule) -> Demand | None:
+    """Return what is done before or after something else."""
     words = {word.strip(".,:;!?'\"").casefold() for word in rule.plain.split()}
     gate, order = gate_of(words, rule), order_of(rule)
-    if (
-        demand := (order if gate and order and gate.until and gate.until.topic else gate)
-        or order
-        or after_of(words, rule)
-    ):
-        return demand
-    if _is_condition(_SCOPED.sub("", scope_of(rule.said))) or any(map(_is_condition, _conditions(_told_in(rule)))):
+    is_vague = gate and order and gate.until and gate.until.topic
+    return (order if is_vague else gate) or order or after_of(words, rule)
+
+
+def _in_form(memory: Memory, rule: Rule) -> Demand | None:
+    """Return how messages and files have to be, and which stay as they are."""
+    if form := commit_form(rule, memory.text) or file_form(rule):
+        instead = tuple(one.text.strip("/") for one in rule.of("named", "chosen", paths=True)) if not form.good else ()
+        return Demand("choice", instead=instead, form=form)
+    form = kept_form(rule)
+    return replace(_called(memory, rule) or Demand("choice"), form=form) if form else None
+
+
+def _rest(memory: Memory, rule: Rule) -> Demand | None:
+    """Return what is demanded of calls, of files and of code."""
+    through = [one.text for one in rule.of("refused", paths=False) if one.text in ("sudo", "doas", "nohup")]
+    if through:
+        return Demand("choice", form=Form("through", (), tuple(rf"\A{one}\Z" for one in through)))
+    form = None if _ONLY_IN.search(rule.plain) else code_form(rule)
+    is_code_alone = all(is_code(one.text) or one.text in wordings().styles for one in rule.mentions)
+    demand = None if form and is_code_alone else _called(memory, rule)
+    return replace(demand or Demand("choice"), form=form) if form else demand
+
+
+# a piece of code that is well somewhere, and not elsewhere
+_ONLY_IN = re.compile(r"\b(?:only in|except|unless|outside|nur in|außer|sauf|salvo|excepto)\b", re.IGNORECASE)
+
+
+# all tests at once, in the words of those who do not want that
+_WHOLE = re.compile(
+    r"\b(?:(?:whole|full|entire|complete|ganze[nrs]?|gesamte[nrs]?|komplette[nrs]?|toute|entière|complète|toda|completa|"
+    r"intera|tutta|inteira|hele|hela|całe\w*)\b[^.;,]*?(?:test\w*|suite)|all (?:the |of the )?tests|alle tests|"
+    r"tous les tests|todos los tests|todas las pruebas|tutti i test|todos os testes)\b",
+    re.IGNORECASE,
+)
+
+
+def _whole(rule: Rule) -> Demand | None:
+    """Return that tests are run one by one, and never all of them."""
+    found = _WHOLE.search(rule.plain)
+    clause = rule.plain[: found.start()] if found else ""
+    if not found or NO not in words_of(re.split(r"[.;:,]", clause)[-1]).tokens or rule.of("chosen", paths=False):
         return None
+    return Demand("choice", (Call((), topic="test", picks=True),), (Call((), topic="test", picks=False),))
+
+
+def _left(rule: Rule) -> Demand | None:
+    """Return that something is not done by an agent at all, which the rule tells by what it is for."""
+    clause = re.split(r"[,;:.](?=\s)", rule.plain)[0]
+    if rule.mentions or NO not in words_of(clause).tokens or _ONLY_IN.search(rule.plain):
+        return None
+    topic = next(
+        (of for called, of in wordings().left_to_people if re.search(rf"\b(?:{called})\b", clause, re.IGNORECASE)), ""
+    )
+    return Demand("choice", (), (Call((), topic=topic),)) if topic else None
+
+
+def _extra(rule: Rule) -> Demand | None:
+    """Return that what is done for a purpose has an option or an assignment, where the rule names no call."""
+    named = [one for one in rule.mentions if not one.is_path]
+    is_bare = named and all(one.text.startswith("-") or is_setting(one.text) for one in named)
+    purpose = next((of for pattern, of in PURPOSES if pattern.search(rule.plain)), "")
+    if not is_bare or not purpose or rule.negations or any(one.role == "refused" for one in named):
+        return None
+    call = Call(
+        (),
+        frozenset(one.text for one in named if one.text.startswith("-")),
+        frozenset(one.text for one in named if is_setting(one.text)),
+    )
+    return Demand("purpose", (call,), purpose=purpose)
+
+
+def _called(memory: Memory, rule: Rule) -> Demand | None:
+    """Return what a person's own words demand of calls and files."""
+    demand = _asked(memory, rule)
+    is_scoped = _is_condition(_SCOPED.sub("", scope_of(rule.said))) or any(
+        map(_is_condition, _conditions(_told_in(rule)))
+    )
+    return replace(demand, is_scoped=True) if demand and is_scoped else demand
+
+
+def _asked(memory: Memory, rule: Rule) -> Demand | None:
+    """Return what a person's own words demand of calls and files, whatever limits it."""
     if rule.of("refused", paths=False) or rule.of("refused", paths=True):
         return _choice(rule)
     for key, value in ((memory.key, memory.value), claim_of(memory.text, memory.category)):
         if rivals := rivals_of(key, value):
-            return Demand("choice", (Call(tuple(value.split())),), tuple(Call(tuple(name.split())) for name in rivals))
-    return None if rule.negations else _wanted(rule)
+            others = tuple(Call(tuple(name.split())) for name in rivals)
+            return Demand("choice", (Call(tuple(value.split())),), others, is_implied=True)
+    return None if rule.negations else _rivals(rule) or _wanted(rule)
+
+
+# what stands before the one of two that is in use
+_IN_USE = re.compile(
+    r"\b(?:use|with|mit|avec|con|com|met|through|via|über|on|auf|wants?|want|prefers?|by|call|take|switched to|"
+    r"moved to|passé à|is)"
+    r"(?: \w+)? mention(\d+)",
+    re.IGNORECASE,
+)
+
+
+def _rivals(rule: Rule) -> Demand | None:
+    """Return that of two programs for the same thing one is in use, and the other is only told of."""
+    calls = {one.at: call for one in rule.mentions if not one.is_path for call in calls_of([one.text]) if call.words}
+    if len(calls) != 2:  # noqa: PLR2004
+        return None
+    used = {int(found[1]) for found in _IN_USE.finditer(rule.plain)} & calls.keys()
+    first, second = calls.values()
+    if len(used) != 1 or not _is_rival(first, second):
+        return None
+    wanted = calls[used.pop()]
+    return Demand("choice", (wanted,), (second if wanted is first else first,), is_implied=True)
+
+
+def _is_rival(one: Call, other: Call) -> bool:
+    names = [call.words[0].rsplit("/", 1)[-1] for call in (one, other)]
+    texts = [[Word(word) for word in call.words] for call in (one, other)]
+    purposes = [purpose_of(words) for words in texts]
+    families = [family_of(name) for name in names]
+    is_wrapper = names[0].startswith(names[1]) or names[1].startswith(names[0])
+    return names[0] != names[1] and (
+        is_wrapper
+        or (families[0] != "" and families[0] == families[1])
+        or (purposes[0] != "" and purposes[0] == purposes[1])
+    )
 
 
 def _told_in(rule: Rule) -> str:
@@ -142,18 +253,20 @@ def _told_in(rule: Rule) -> str:
 
 def _conditions(plain: str) -> Iterator[str]:
     """Yield what limits a rule: what follows each "if", and each "for" that is no word or two on what it is for."""
-    for found in _CONDITION.finditer(plain):
+    for found in _limits().finditer(plain):
         words = [word.casefold() for word in found[1].split()]
         is_for = found[0].casefold().startswith(_FOR)
         if is_for:
             ends = (
-                at for at, word in enumerate(words) if at and (word in USES or word.startswith(("mention", "never")))
+                at
+                for at, word in enumerate(words)
+                if at and (word in vocabulary("uses") or word.startswith(("mention", "never")))
             )
             words = words[: next(ends, len(words))]
         is_use = (
             is_for and (len(words) <= _FEW or words[0].endswith("ing")) and not "".join(words[:1]).startswith("mention")
         )
-        is_doing = len(words) <= 2 * _FEW and not _DOING.isdisjoint(words[:1])
+        is_doing = len(words) <= 2 * _FEW and not vocabulary("doing").isdisjoint(words[:1])
         if not is_use and not is_doing:
             yield " ".join(words)
 
@@ -163,8 +276,8 @@ def _is_condition(tail: str) -> bool:
     words = [word.strip("'\"()@,").casefold() for word in tail.split()]
     # what is said of the running of a call holds whenever it is run
     names = {at for at, word in enumerate(words) if word.startswith("mention") and at}
-    end = min(names, default=len(words)) if not _RUNNING.isdisjoint(words[:2]) else len(words)
-    return any(word not in _GENERIC for word in words[:end])
+    end = min(names, default=len(words)) if not vocabulary("running").isdisjoint(words[:2]) else len(words)
+    return any(word not in vocabulary("generic") for word in words[:end])
 
 
 def _choice(rule: Rule) -> Demand | None:
@@ -180,7 +293,16 @@ def _choice(rule: Rule) -> Demand | None:
     wanted = tuple(call for call in wanted if call not in calls)
     # whose option it is that is refused by itself
     owners = tuple(owner for call in calls if not call.words for owner in owners_of(call))
-    return Demand("choice", wanted, (*calls, *owners), paths, instead) if calls or paths else None
+    is_other = bool(paths) and _DEEDS.search(rule.plain) is not None and not EDITS.search(rule.plain)
+    return Demand("choice", wanted, (*calls, *owners), paths, instead, is_scoped=is_other) if calls or paths else None
+
+
+# what is done with files that is no change of their lines
+_DEEDS = re.compile(
+    r"\b(?:delet|remov|renam|mov(?:e|ing)|commit|creat|add|lösch|entfern|umbenenn|anleg|supprim|effac|borr|elimin|cancell|"
+    r"rimuov|apag|remove|verwijder|usuwa|usuń|удал)|(?:削除|消し|删除)",
+    re.IGNORECASE,
+)
 
 
 def _wanted(rule: Rule) -> Demand | None:
@@ -190,7 +312,8 @@ def _wanted(rule: Rule) -> Demand | None:
     if not others or rule.of("chosen", paths=True) or (len(others) > 1 and not all(map(_is_longer, others))):
         return None
     if len(others) > 1:
-        return Demand("choice", tuple(others), tuple(one for other in others for one in shorter_of(other)))
+        shorter = tuple(one for other in others for one in shorter_of(other))
+        return Demand("choice", tuple(others), shorter, is_implied=True)
     # of several the one that holds the others: "run A through B (B run A)"
     widest, call = max(calls.items(), key=lambda one: one[1].width)
     return _for_one(widest, call, rule)
@@ -221,12 +344,15 @@ def _for_one(one: Mention, call: Call, rule: Rule) -> Demand | None:
     before = sentence.partition(f"mention{one.at}")[0].casefold().split()
     is_chosen = one.role == "chosen" or _LINK.search(sentence) is not None
     is_linked = (
-        {word.strip("'\",:") for word in before[-_NEAR:]} & (USES | _WITH)
+        {word.strip("'\",:") for word in before[-_NEAR:]} & (vocabulary("uses") | vocabulary("with"))
         or _LINK.search(sentence)
         or (is_chosen and (not before or before[-1].endswith((",", ":")) or call.options or call.setting))
     )
-    if not is_linked or not call.words or len(sentence.split()) > MOST_WORDS:
+    # what is typed out in full is what a rule is about, unless it only tells something of it
+    is_whole = call.width > 1 and not rule.negations and not _TELLS.search(sentence)
+    if not (is_linked or is_whole) or not call.words or len(sentence.split()) > MOST_WORDS:
         return None
+    is_chosen = is_chosen or is_whole
     shorter = tuple(shorter_of(call))
     purpose = next((of for pattern, of in PURPOSES if pattern.search(sentence)), "")
     is_its_own = purpose in {command.purpose for command in commands_of(" ".join(call.words))}
@@ -236,9 +362,8 @@ def _for_one(one: Mention, call: Call, rule: Rule) -> Demand | None:
         return Demand("purpose", (call,), shorter, purpose=purpose)
     name = " ".join(call.words)
     rivals = () if shorter else rivals_of(family_of(name), name)
-    return (
-        Demand("choice", (call,), (*shorter, *(Call(tuple(rival.split())) for rival in rivals))) if is_chosen else None
-    )
+    others = (*shorter, *(Call(tuple(rival.split())) for rival in rivals))
+    return Demand("choice", (call,), others, is_implied=True) if is_chosen else None
 
 
 # What comes before or after something else: checks before a commit, a call before another, what a change asks for.
@@ -253,16 +378,11 @@ _EVENTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"commit\w*|comit\w*|commett\w*", "git commit"),
         (r"push\w*|poussez?|pousser|subir", "git push"),
         (r"prs?|pull[- ]requests?|merge[- ]requests?|mrs?", "gh pr create"),
-        (r"tag(?:ging|s)?", "git tag"),
+        (r"tag(?:g\w*|s)?", "git tag"),
         (r"releas\w*|veröffentlich\w*", "release"),
         (r"publish\w*|publi(?:er|car|quer)|pubblicare", "publish"),
         (r"deploy\w*|ausliefer\w*|déploy\w*|despleg\w*", "deploy"),
     )
-)
-_ORDERED = _set(
-    "vorher davor auparavant previamente prima failing red before bevor ehe vor avant antes prior preceded precede "
-    "precedes ahead until bis without ohne sans sin senza sem zonder unless first pre-commit pre-push jedem jeden "
-    "every each chaque cada ogni elke any voor innan före förrän"
 )
 _CHANGES = re.compile(
     r"\b(?:chang|edit|touch|modif|updat|bump|alter|add(?:ed|ing|s)?\b|änder|geänder|bearbeit|anfass|aktualisier|"
@@ -270,7 +390,9 @@ _CHANGES = re.compile(
     r"toca|modifiqu|alter|mud[ao]|wijzig|aanpass|ändra)",
     re.IGNORECASE,
 )
-_EVERY = _set("every each jede jeder jeden chaque cada ogni elke any varje")
+_TOUCHED = re.compile(
+    r"\b(?:chang|edit|touch|modif|änder|geänder|bearbeit|anfass|cambi|tocc|toca|modifiqu|wijzig|ändra)", re.IGNORECASE
+)
 _FIRST = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
@@ -305,6 +427,10 @@ _FIRST = tuple(
             r"before|bis|"
             r"ohne|bevor|sans|sin|senza)\b[^.;]*? mention(?P<first>\d+)"
         ),
+        (
+            r"mention(?P<first>\d+)\W+(?:and |und |et |y )?(?:then|ahead of|dann|puis|luego|poi) "
+            r"(?:[\w']+ ){0,2}?mention(?P<end>\d+)"
+        ),
         r"mention(?P<first>\d+) (?:first|zuerst)\b[^.;]*?(?:then|before|dann) (?:[\w']+ ){0,2}?mention(?P<end>\d+)",
     )
 )
@@ -317,7 +443,11 @@ def gate_of(words: set[str], rule: Rule) -> Demand | None:
         if hands_on := _HANDS_ON.match(one.text):
             plain = plain.replace(f"mention{one.at}", hands_on[1])
     event = next(((found, until) for pattern, until in _EVENTS if (found := pattern.search(plain))), None)
-    is_ordered = words & _ORDERED or (words & _set("only erst nur solo") and words & FOLLOWS)
+    is_ordered = (
+        words & vocabulary("ordered")
+        or (words & vocabulary("firstly") and words & vocabulary("then"))
+        or (words & {"only", "erst", "nur", "solo"} and words & vocabulary("follows"))
+    )
     if event is None or not is_ordered:
         return None
     found, until = event
@@ -331,6 +461,9 @@ def gate_of(words: set[str], rule: Rule) -> Demand | None:
     if not calls and not re.search(r"mention\d", plain):
         calls = tuple(Call((), topic=of) for pattern, of in PURPOSES[:4] if pattern.search(plain))
     is_options = any(not call.words and not call.topic for call in calls)
+    paths = tuple(one.text.strip("/") for one in rule.mentions if one.is_path and one.role != "refused")
+    if not calls and paths and not rule.negations and _CHANGES.search(f"{rule.plain} add"):
+        return Demand("gate", instead=paths, until=end)
     return Demand("gate", calls, until=end) if calls and not is_options else None
 
 
@@ -362,12 +495,19 @@ def order_of(rule: Rule) -> Demand | None:
 def after_of(words: set[str], rule: Rule) -> Demand | None:
     """Return that a change of a file, or a call, asks for a command, where the words refuse nothing."""
     is_change = _CHANGES.search(rule.plain) and len(rule.plain.split()) <= MOST_WORDS
-    if not (words & (FOLLOWS | _EVERY) or is_change) or rule.of("refused", paths=True):
+    if not (words & (vocabulary("follows") | vocabulary("every")) or is_change) or rule.of("refused", paths=True):
         return None
     paths = tuple(_pattern(one.text) for one in rule.of("chosen", "named", paths=True))
     calls = calls_of(one.text for one in rule.of("chosen", "named", paths=False))
+    if not calls and len(paths) > 1 and is_change and not rule.negations:
+        return Demand("after", instead=paths[1:], paths=paths[:1])
     if rule.of("refused", paths=False) or not calls or any(not call.words for call in calls):
         return None
+    is_touched = words & vocabulary("follows") or _TOUCHED.search(rule.plain)
+    is_called = not any(is_code(one.text) or one.text in wordings().styles for one in rule.mentions)
+    kind = changed_kind(rule.plain) if is_touched and is_called and not paths else ""
+    if kind:
+        return Demand("after", calls, form=Form("changed", files=kind))
     if paths:
         return Demand("after", calls, paths=paths)
     found = re.search(
@@ -402,10 +542,15 @@ def points_of(memories: Iterable[Memory]) -> list[Point]:
 
     What one memory warns of and another one asks for is not sure enough.
     """
-    every = [(memory, demand_of(memory)) for memory in memories]
+    every = [(memory, demand) for memory in memories for demand in (_certain(demand_of(memory)),)]
     asked = {call.words for _, demand in every if demand and not demand.refused for call in demand.wanted}
     points = (point for memory, demand in every for point in _points(memory, demand, asked))
     return sorted(points, key=lambda point: (not point.tried, point.id))[:MOST_POINTS]
+
+
+def _certain(demand: Demand | None) -> Demand | None:
+    """Return a demand that holds whatever is done: of a condition nobody knows here whether it is met."""
+    return None if demand is None or demand.is_scoped else demand
 
 
 def _points(memory: Memory, demand: Demand | None, asked: Collection[tuple[str, ...]]) -> Iterator[Point]:

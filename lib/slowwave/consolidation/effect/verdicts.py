@@ -6,39 +6,44 @@ agent do is one.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
 
-from slowwave.consolidation.effect.calls import Call, Demand
+from slowwave.consolidation.effect.calls import LOOKS, MANAGERS, Act, Call, Demand, acts_of
 from slowwave.consolidation.effect.demands import demand_of
 from slowwave.consolidation.likeness import words_of
 from slowwave.errors import SlowwaveError
 from slowwave.extraction.practice import is_general
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
-from slowwave.memory.book import Book, Memory, replay, standing_of
+from slowwave.memory.book import Book, Memory, replay
 from slowwave.memory.delivery.register import Register, placed_of, told_as
 from slowwave.memory.delivery.targets import loads_itself
-from slowwave.memory.effects import Breach, Case, Effect, Watched, effects_of
+from slowwave.memory.effects import Breach, Watched
 from slowwave.memory.folder import INDEX
 from slowwave.memory.ledger import Event, read_ledger
 from slowwave.memory.model import iso, name_to_json
-from slowwave.reading.items import Edited, Item, Ran, Reading, Said
+from slowwave.reading.items import Item, Ran, Reading, Said
 from slowwave.reading.session import read
-from slowwave.report import Item as ReportItem
-from slowwave.settings import ConsolidationSettings
-from slowwave.shell.commands import Proven, commands_of
-from slowwave.shell.mentioned import Heard, names_file
-from slowwave.shell.purposes import is_ask
+from slowwave.shell.commands import Proven
+from slowwave.shell.mentioned import Heard
+from slowwave.shell.purposes import purpose_of
 from slowwave.shell.tree import Word
 from slowwave.stores.model import Project, latest_version, version_order
 
 # of a command, for who it is known by
-_MOST_WORDS = 4
+_MOST_WORDS = 7
 _WAIVES = re.compile(
     r"\b(?:skip|without|no need|don'?t (?:bother|need)|leave out|ohne|sans|sin|senza|sem|lass)\b", re.IGNORECASE
+)
+# programs whose every work is known: they show things, move and change files, or speak to git
+_PLAIN = LOOKS | set("git apply_patch pwd mkdir cp mv rm touch which sort uniq sleep export jq test".split())  # noqa: SIM905
+# programs that do many things that have nothing to do with each other
+_WIDE = (
+    *("git", "gh", "npm", "pnpm", "yarn", "bun", "docker", "make", "just", "task", "kubectl", "python", "python3"),
+    *("cargo", "go", "uv", "poetry", "mvn"),
 )
 _SENTENCE = re.compile(r"[.!?\n]+(?:\s|$)|\n")
 
@@ -48,22 +53,12 @@ class Verdict:
     """What a session made of one memory.
 
     Attributes:
-        is_kept: whether it was followed.
+        is_kept: whether it was followed; None where there was an occasion, and nobody can tell.
         item: what shows it.
     """
 
-    is_kept: bool
+    is_kept: bool | None
     item: Item
-
-
-@dataclass(frozen=True, slots=True)
-class _Act:
-    """A command that an agent ran, or a file that it changed."""
-
-    item: Item
-    command: Proven | None = None
-    path: str = ""
-    is_done: bool = True
 
 
 def verdicts(reading: Reading, demands: Mapping[str, Demand]) -> dict[str, Verdict]:
@@ -73,17 +68,25 @@ def verdicts(reading: Reading, demands: Mapping[str, Demand]) -> dict[str, Verdi
         reading: the session.
         demands: by memory, what it demands; all that the session was told.
     """
-    acts = list(_acts(reading))
+    acts = list(acts_of(reading))
     others = {name: [c for n, d in demands.items() if n != name for c in d.wanted] for name in demands}
     found: dict[str, Verdict] = {}
     for name, demand in demands.items():
-        every = list(_JUDGES[demand.kind](demand, acts, reading, others[name]))
+        every = [*_JUDGES[demand.kind](demand, acts, reading, others[name]), *_looks(demand, acts)]
         if demand.kind in ("gate", "after", "purpose"):
             every = [one for one in every if one.is_kept or not _is_waived(demand, one.item, reading)]
-        breach = next((one for one in every if not one.is_kept), None)
+        if not demand.is_certain:
+            # what was done otherwise leaves it open, whatever else was done
+            every = [replace(one, is_kept=None) for one in every if one.is_kept is False] or every
+        if not every:
+            every = list(_near(demand, acts, reading))
         if every:
-            found[name] = breach or every[0]
+            found[name] = min(every, key=lambda one: _WEIGHT[one.is_kept])
     return found
+
+
+# a breach outweighs what was kept
+_WEIGHT = {False: 0, True: 1, None: 2}
 
 
 def heard_in(reading: Reading) -> set[tuple[str, ...]]:
@@ -93,39 +96,13 @@ def heard_in(reading: Reading) -> set[tuple[str, ...]]:
     return {tuple(one[:count]) for one in words for count in range(1, len(one) + 1) if len(one[0]) > 1}
 
 
-def _acts(reading: Reading) -> Iterator[_Act]:
-    for item in reading.items:
-        if isinstance(item, Ran):
-            for command in item.run.commands:
-                yield from (_Act(item, path=path) for path in _written(command))
-                if not _only_asks(command):
-                    is_done = command.outcome == "succeeded" or (command.outcome == "unknown" and item.run.ok)
-                    yield _Act(item, command, is_done=is_done)
-        elif isinstance(item, Edited):
-            yield _Act(item, path=_relative(item))
-        elif isinstance(item, Said) and item.channel == "refusal":
-            # the name of the tool stands before what was refused
-            for command in commands_of(item.refused.partition(" ")[2]):
-                yield _Act(item, command, is_done=False)
+def _choice(demand: Demand, acts: Sequence[Act], reading: Reading, _: Sequence[Call]) -> Iterator[Verdict]:
+    every = list(_chosen(demand, acts, reading))
+    is_met = demand.is_implied and any(one.is_kept for one in every)
+    yield from (one for one in every if one.is_kept or not is_met)
 
 
-def _written(command: Proven) -> Iterator[str]:
-    """Yield the files that a command changes in their place."""
-    words = [word.strip("'\"") for word in command.text.split()[1:]]
-    if command.program in ("sed", "perl", "gsed") and any(word.startswith(("-i", "-pi")) for word in words):
-        yield from (word for word in words if not word.startswith("-") and names_file(word))
-
-
-def _only_asks(command: Proven) -> bool:
-    return is_ask([Word(text) for text in command.text.split()])
-
-
-def _relative(item: Edited) -> str:
-    path, folder = PurePosixPath(item.path), item.cwd
-    return str(path.relative_to(folder)) if folder and path.is_relative_to(folder) else str(path)
-
-
-def _choice(demand: Demand, acts: Sequence[_Act], reading: Reading, _: Sequence[Call]) -> Iterator[Verdict]:
+def _chosen(demand: Demand, acts: Sequence[Act], reading: Reading) -> Iterator[Verdict]:
     for act in acts:
         if act.path:
             yield from _changed(demand, act, reading)
@@ -139,19 +116,52 @@ def _choice(demand: Demand, acts: Sequence[_Act], reading: Reading, _: Sequence[
             elif not refused or wanted:
                 # the same call without the option that is refused
                 bare = [Call(call.words) for call in demand.refused if call.words and call.options]
+                # or on something else: "git push origin main"
+                bare += [Call(call.words[:2]) for call in demand.refused if call.words[:2] == ("git", "push")]
                 if wanted or any(call.fits(command) for call in bare):
                     yield Verdict(is_kept=True, item=act.item)
 
 
-def _changed(demand: Demand, act: _Act, reading: Reading) -> Iterator[Verdict]:
-    if any(is_within(act.path, one) for one in demand.paths):
+def _near(demand: Demand, acts: Sequence[Act], reading: Reading) -> Iterator[Verdict]:
+    """Yield that nobody can tell, where something was done or spoken of that may be what a rule is about."""
+    calls = (*demand.refused, *demand.wanted, *demand.behind)
+    heads = {call.words[: 1 + (call.words[0] in _WIDE)] for call in calls if call.words}
+    names = {call.words[-1] for call in calls if call.words}
+    names |= {PurePosixPath(path).stem for path in demand.paths}
+    for act in acts:
+        words = tuple(act.command.text.split()) if act.command else ()
+        is_alike = act.command and (may_be(act.command, calls) or {words[:1], words[:2]} & heads)
+        if is_alike or (demand.paths and act.path) or any(_is_named(one, act.added) for one in names):
+            yield Verdict(is_kept=None, item=act.item)
+    for said in reading.items:
+        if isinstance(said, Said) and any(len(one) > 2 and _is_named(one, said.own) for one in names):  # noqa: PLR2004
+            yield Verdict(is_kept=None, item=said)
+
+
+def may_be(command: Proven, calls: Sequence[Call]) -> bool:
+    """Say whether a command may do what calls do, by another name: it is for the same, or nobody knows what for."""
+    if command.program in _PLAIN:
+        return False
+    purposes = {purpose_of([Word(one) for one in call.words]) for call in calls}
+    purposes |= {"install"} if any(call.words[:1] and call.words[0] in MANAGERS for call in calls) else set()
+    return command.purpose in ("", "check", "run") or command.purpose in purposes
+
+
+def _is_named(name: str, text: str) -> bool:
+    return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE) is not None
+
+
+def _changed(demand: Demand, act: Act, reading: Reading) -> Iterator[Verdict]:
+    if touched := [one for one in demand.paths if is_within(act.path, one)]:
+        # elsewhere a file of the same name may be another one
+        is_sure = any("/" in one or is_rooted(act.path, one) for one in touched)
         if not _is_said(reading, act.item, PurePosixPath(act.path).name):
-            yield Verdict(is_kept=False, item=act.item)
+            yield Verdict(False if is_sure else None, act.item)
     elif any(is_within(act.path, one) for one in demand.instead):
         yield Verdict(is_kept=True, item=act.item)
 
 
-def _other_way(demand: Demand, acts: Sequence[_Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
+def _other_way(demand: Demand, acts: Sequence[Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
     for act in acts:
         if act.command is None:
             continue
@@ -165,7 +175,7 @@ def _other_way(demand: Demand, acts: Sequence[_Act], _: Reading, __: Sequence[Ca
             yield Verdict(is_kept=False, item=act.item)
 
 
-def _step(demand: Demand, acts: Sequence[_Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
+def _step(demand: Demand, acts: Sequence[Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
     is_prepared = False
     for act in acts:
         if act.command is None:
@@ -179,13 +189,20 @@ def _step(demand: Demand, acts: Sequence[_Act], _: Reading, __: Sequence[Call]) 
                 yield Verdict(is_kept=False, item=act.item)
 
 
-def _purpose(demand: Demand, acts: Sequence[_Act], _: Reading, others: Sequence[Call]) -> Iterator[Verdict]:
+def _purpose(demand: Demand, acts: Sequence[Act], _: Reading, others: Sequence[Call]) -> Iterator[Verdict]:
     """Yield what was run for a purpose; where one of the calls that are wanted was, others beside it break nothing."""
     purpose = Call((), topic=demand.purpose)
     commands = [(act, act.command) for act in acts if act.command is not None]
-    own = [act for act, command in commands if any(call.fits(command) for call in demand.wanted)]
+    # an option alone has to stand in what is for the purpose
+    own = [
+        act
+        for act, command in commands
+        if any(call.fits(command) and (call.words or purpose.fits(command)) for call in demand.wanted)
+    ]
     if own:
         yield Verdict(is_kept=True, item=own[0].item)
+        return
+    if not any(call.words for call in demand.wanted):
         return
     for act, command in commands:
         # another memory may ask for what was run
@@ -196,41 +213,66 @@ def _purpose(demand: Demand, acts: Sequence[_Act], _: Reading, others: Sequence[
             yield Verdict(is_kept=False, item=act.item)
 
 
-def _gate(demand: Demand, acts: Sequence[_Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
+def _gate(demand: Demand, acts: Sequence[Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
     """Yield whether each end came behind all that is wanted; a change asks for checks again, for no other call."""
     end = demand.until
     assert end is not None
     is_handed_on = end.topic or end.words[0] in ("git", "gh")
     passed: set[Call] = set()
+    written: set[str] = set()
     is_changed = True
+    is_open = not demand.wanted or any(not call.words for call in demand.wanted)
+    is_vague = is_open
     for act in acts:
         if act.command is None:
-            if is_handed_on:
-                passed, is_changed = set[Call](), True
+            if any(is_within(act.path, one) for one in demand.instead):
+                written.add(act.path)
+            elif is_handed_on:
+                passed, is_changed, is_vague = set[Call](), True, is_open
         elif end.fits(act.command) and not any(call.fits(act.command) for call in demand.wanted):
             if is_changed or passed:
-                yield Verdict(is_kept=passed >= set(demand.wanted), item=act.item)
+                is_kept = passed >= set(demand.wanted) and (not demand.instead or bool(written))
+                yield Verdict(is_kept or (None if is_vague else False), act.item)
                 is_changed = False
-        elif act.command.outcome != "failed":
-            passed |= {call for call in demand.wanted if call.fits(act.command)}
+        elif found := {call for call in demand.wanted if call.fits(act.command)}:
+            passed |= found if act.command.outcome != "failed" else set[Call]()
+            is_vague = is_open = True  # what changed since may not ask for it again
+        else:
+            is_vague = is_vague or may_be(act.command, demand.wanted)
 
 
-def _after(demand: Demand, acts: Sequence[_Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
-    open_since: _Act | None = None
+def _after(demand: Demand, acts: Sequence[Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
+    open_since: Act | None = None
+    is_vague = not demand.wanted
+    form = demand.form
     for act in acts:
         command = act.command
         if command is None:
-            open_since = act if any(is_within(act.path, one) for one in demand.paths) else open_since
+            if any(is_within(act.path, one) for one in demand.paths) or (form and form.is_about(act)):
+                open_since = act
+            elif open_since and any(is_within(act.path, one) for one in demand.instead):
+                yield Verdict(is_kept=True, item=act.item)
+                open_since = None
         elif open_since and any(call.fits(command) for call in demand.wanted):
             yield Verdict(is_kept=True, item=act.item)
             open_since = None
         elif any(call.fits(command) for call in demand.behind):
             open_since = act
+        else:
+            is_vague = is_vague or may_be(command, demand.wanted)
     if open_since is not None:
-        yield Verdict(is_kept=False, item=open_since.item)
+        yield Verdict(None if is_vague else False, open_since.item)
 
 
-_Judge = Callable[[Demand, Sequence[_Act], Reading, Sequence[Call]], Iterator[Verdict]]
+def _looks(demand: Demand, acts: Sequence[Act], *_: object) -> Iterator[Verdict]:
+    """Yield whether what was written looks as it has to."""
+    form = demand.form
+    yield from (
+        Verdict(one, act.item) for act in (acts if form else ()) for one in (form.verdicts(act) if form else ())
+    )
+
+
+_Judge = Callable[[Demand, Sequence[Act], Reading, Sequence[Call]], Iterator[Verdict]]
 _JUDGES: dict[str, _Judge] = {
     "choice": _choice,
     "other way": _other_way,
@@ -251,15 +293,20 @@ def is_within(path: str, pattern: str) -> bool:
     return "**" in own and fnmatch(path, pattern.replace("**/", "*"))
 
 
+def is_rooted(path: str, pattern: str) -> bool:
+    """Say whether a file is what a pattern names where the project begins, or lies in it there."""
+    return fnmatch(PurePosixPath(path).parts[0], pattern)
+
+
 def _width(calls: Sequence[Call]) -> int:
     return max((call.width for call in calls), default=-1)
 
 
 def _is_wished(call: Call, item: Item, reading: Reading) -> bool:
     """Say whether a person asked for a call before it was made: by its words, or the last of them and its options."""
-    *_, last = call.words or ("",)
+    *_, last = call.words or (call.topic,)
     names = [option.lstrip("-") for option in call.options]
-    whole = " ".join((*call.words, *sorted(call.options)))
+    whole = " ".join((*call.words, *sorted(call.options))) or last
     return _is_said(reading, item, whole) or (len(call.words) > 1 and _is_said(reading, item, last, *names))
 
 
@@ -353,10 +400,12 @@ class Watch:
             session=name_to_json(session.id),
             began=iso(began),
             followed=tuple(sorted(name for name, one in given.items() if one.is_kept)),
-            broken=tuple(Breach(name, one.item.record) for name, one in sorted(given.items()) if not one.is_kept),
+            broken=tuple(Breach(name, one.item.record) for name, one in sorted(given.items()) if one.is_kept is False),
             idle=tuple(sorted(name for name in quiet if demands[name].can_be_followed)),
             silent=tuple(sorted(name for name in quiet if not demands[name].can_be_followed)),
-            told=tuple(sorted({m.id for m in told} - given.keys() - quiet)),
+            told=tuple(
+                sorted({m.id for m in told} - {n for n, one in given.items() if one.is_kept is not None} - quiet)
+            ),
         )
 
     def told(self, session: StoredSession, began: str) -> list[Memory]:
@@ -402,80 +451,3 @@ def demands_of(memories: Iterable[Memory], heard: Heard = ()) -> dict[str, Deman
         heard: what a session ran, by which more programs are known by name.
     """
     return {memory.id: demand for memory in memories if (demand := demand_of(memory, heard))}
-
-
-# What a night's report says of the effect of memories: what was followed or broken since the last one.
-
-# what becomes of the place of a broken memory, and of one that nobody needed
-BROKEN, NEEDLESS = "broken", "needless"
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """What a night found out.
-
-    Attributes:
-        followed: memories that sessions kept, with these.
-        broken: memories that sessions did not keep, with these.
-        needless: memories that leave the index, since nothing asked for them for long.
-    """
-
-    followed: Sequence[tuple[Memory, Case]]
-    broken: Sequence[tuple[Memory, Case]]
-    needless: Sequence[Memory]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """How often each happened, by the counter of the report; nothing of what did not."""
-        numbers = {
-            "memories_followed": len(self.followed),
-            "memories_broken": len(self.broken),
-            "memories_needless": len(self.needless),
-        }
-        return {name: number for name, number in numbers.items() if number}
-
-
-def changes(before: Book, after: Book, new: Sequence[Watched], settings: ConsolidationSettings) -> Changes:
-    """Return what a night found out.
-
-    Args:
-        before: the book that the night began with, with all that is noted of sessions.
-        after: the book that it leaves: what a person had to correct again shows in it.
-        new: what it noted of sessions.
-        settings: how fast memories fade.
-    """
-    fresh = {row.name for row in new}
-    effects = effects_of(after.memories.values(), before.watched)
-    known = effects_of(before.memories.values(), [row for row in before.watched if row.name not in fresh])
-    shown = {entry.ref for entry in before.index} - {entry.ref for entry in after.index}
-    standing = standing_of(after, settings.half_lives) if shown else None
-    return Changes(
-        list(_new(after, effects, known, is_kept=True)),
-        list(_new(after, effects, known, is_kept=False)),
-        [m for m in after.active if standing is not None and m.id in shown and standing.is_needless(m)],
-    )
-
-
-def items_of(project: str, found: Changes) -> Iterator[ReportItem]:
-    """Yield what the report names: every memory that was broken, and where, and every one that leaves the index."""
-    for memory, case in found.broken:
-        how = "a person had to say it again" if case.is_said_again else "it was not kept"
-        where = f"{case.session.dialect} session {case.session.session} of {case.session.began}"
-        reason = f"{how} in {where}, which it was delivered to: it stands higher from now on"
-        yield ReportItem(memory.id, BROKEN, reason, project, memory.text, memory.category, memory.confidence)
-    for memory in found.needless:
-        reason = "no session had an occasion for it in a long time: it leaves the index for its page"
-        yield ReportItem(memory.id, NEEDLESS, reason, project, memory.text, memory.category, memory.confidence)
-
-
-def _new(
-    book: Book, effects: Mapping[str, Effect], known: Mapping[str, Effect], *, is_kept: bool
-) -> Iterator[tuple[Memory, Case]]:
-    for name, effect in effects.items():
-        old = known.get(name)
-        seen = {case.session.name for case in _cases(old, is_kept=is_kept)} if old else set[tuple[str, str]]()
-        yield from ((book.memories[name], c) for c in _cases(effect, is_kept=is_kept) if c.session.name not in seen)
-
-
-def _cases(effect: Effect, *, is_kept: bool) -> Sequence[Case]:
-    return effect.followed if is_kept else effect.broken
