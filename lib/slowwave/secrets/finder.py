@@ -27,7 +27,20 @@ from slowwave.secrets.layers import (
 )
 from slowwave.secrets.mixtures import mixtures
 from slowwave.secrets.nouns import cards, words
-from slowwave.secrets.pieces import Row, as_one, built, row_at, row_before, row_behind, row_in, row_within
+from slowwave.secrets.pieces import (
+    DECODERS,
+    Row,
+    as_one,
+    built,
+    decoded_beside,
+    is_secret_row,
+    row_at,
+    row_before,
+    row_behind,
+    row_in,
+    row_within,
+    side_by_side,
+)
 from slowwave.secrets.prose import told
 from slowwave.secrets.rules import NAMED, RUNS, TOKENS, Finding, Rule, cookies, private_key
 from slowwave.secrets.validity import is_masked
@@ -42,7 +55,7 @@ def find_secrets(text: str) -> list[Finding]:
     """Return the secrets of a text in order; no two overlap."""
     if len(text) < MIN_CHARS:
         return []
-    found = _find(text, _DEPTH, _ESCAPES)
+    found = _find(text, _DEPTH, _ESCAPES, {})
     if found:
         found += _again(text, found)
     return apart(found) if len(found) > 1 else found
@@ -64,11 +77,29 @@ _TOLD = ("told", "password")
 _LEAST_AGAIN = 6
 
 
-def _find(text: str, depth: int, first: int) -> list[Finding]:
+# of each text that was made from one: how deep it was looked at, from which layer on, and what was found
+_Known = dict[str, tuple[int, int, Sequence[Finding]]]
+
+
+class _Found(list[Finding]):
+    """What was found in a text, and in every other that was made from the same one: several ways lead to some."""
+
+    __slots__ = ("known",)
+
+    known: _Known
+
+
+def _found(found: Iterable[Finding], known: _Known) -> _Found:
+    every = _Found(found)
+    every.known = known
+    return every
+
+
+def _find(text: str, depth: int, first: int, known: _Known) -> list[Finding]:
     signs = plain_signs(text)
     foreign, folds = (False, []) if text.isascii() else foreign_signs(text, signs)
     if depth and folds:
-        found: list[Finding] = []
+        found = _found((), known)
         _add(found, folded(text, folds), depth - 1, first)
         return found
     hits, runs = anchors_in(signs, text if foreign else ""), runs_in(signs)
@@ -82,7 +113,7 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
     odd = mixtures(text, signs)
     if not hits and not runs and not numbers and not odd:
         return []
-    found = findings_in(text, hits, runs, numbers, odd)
+    found = _found(findings_in(text, hits, runs, numbers, odd), known)
     if depth:
         views = list(decoded(text, runs)) if runs else []
         for view in views:
@@ -90,6 +121,8 @@ def _find(text: str, depth: int, first: int) -> list[Finding]:
         seen = _Seen(told, hits, [hit for hit in hits if told[hit[0]] & PLACE] if kinds & PLACE else [], runs, kinds)
         if first <= _CODES and (seen.near or views or runs or kinds & HIDE):
             _codes(found, text, depth, first, seen)
+        if first <= _GLUES and seen.kinds & (DECODE | NAME):
+            found += _made(text, seen)
         _pieces(found, text, depth, first, seen)
     return found
 
@@ -108,7 +141,7 @@ class _Seen(NamedTuple):
     kinds: int
 
 
-def _codes(found: list[Finding], text: str, depth: int, first: int, seen: _Seen) -> None:
+def _codes(found: _Found, text: str, depth: int, first: int, seen: _Seen) -> None:
     """Add what stands behind escapes, colours and codes."""
     colours = bool(seen.kinds & COLOUR) or "\u241b" in text
     if colours or "\\" in text or "%" in text or "&" in text:
@@ -120,7 +153,7 @@ def _codes(found: list[Finding], text: str, depth: int, first: int, seen: _Seen)
             _look_behind(found, text[start:stop], start, depth, first, colours=colours)
 
 
-def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen) -> None:
+def _pieces(found: _Found, text: str, depth: int, first: int, seen: _Seen) -> None:
     """Add what source code, tags or lines part."""
     told = seen.told
     glues = _glues(text, found, seen) if seen.kinds & (TAG | BROKEN) else []
@@ -128,7 +161,7 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
         names = [hit for hit in seen.near if told[hit[0]] & NAME] if seen.kinds & NAME else []
         if names or seen.kinds & (JOIN | LIST):
             for row in _rows(text, names, seen):
-                _add(found, as_one(text, row), depth - 1, _WRAPS, in_parts=True)
+                _one_value(found, text, row, depth)
             for view, is_apart in _built(text, names):
                 _add(found, view, 0, _WRAPS, in_parts=is_apart)
         tags = list(parted(text, [hit[2] for hit in names])) if names else []
@@ -141,6 +174,41 @@ def _pieces(found: list[Finding], text: str, depth: int, first: int, seen: _Seen
         view = joined(text, _places(text, seen))
         if view is not None:
             _add(found, view, depth - 1, _WRAPS + 1)
+
+
+def _one_value(found: _Found, text: str, row: Row, depth: int) -> None:
+    """Add what the literals of a row make, but not when they are the names of fields."""
+    if not _FIELDS.isdisjoint(text[left:right].lower() for left, right in row.spans):
+        return
+    _add(found, as_one(text, row), depth - 1, _WRAPS, in_parts=True)
+    if is_secret_row(text, row):
+        value = "".join(text[left:right] for left, right in row.spans)
+        found += [Finding(left, right, "told", value) for left, right in row.spans]
+
+
+def _made(text: str, seen: _Seen) -> Iterator[Finding]:
+    """Yield what calls decode, and the values of variables that stand side by side near a name of secrets."""
+    if seen.kinds & DECODE:
+        codes = decoders()
+        calls = ((start, end, codes[number]) for number, start, end in seen.hits if number in codes)
+        for (left, right), value in decoded_beside(text, calls):
+            yield Finding(left, right, "told", value, 1)
+    last = -_NEXT_NAME
+    for number, start, end in seen.near:
+        if end - last >= _NEXT_NAME and seen.told[number] & NAME and seen.told[number] & BEFORE:
+            last = end
+            for spans, value in side_by_side(text, start, end):
+                yield from (Finding(left, right, "told", value) for left, right in spans)
+
+
+@cache
+def decoders() -> dict[int, tuple[str, ...]]:
+    """Return the codes that each literal decodes which is a call that does."""
+    return {number: DECODERS[anchor] for number, anchor in enumerate(_anchors()) if anchor in DECODERS}
+
+
+_NEXT_NAME = 150
+_FIELDS = frozenset(words("naming"))
 
 
 def _built(text: str, names: Sequence[Hit]) -> Iterator[tuple[View, bool]]:
@@ -204,7 +272,7 @@ def _is_broken(text: str, at: int, whole: Container[int]) -> bool:
     return at > 0 and not text[at - 1].isspace() and text[at - 1] not in "=^" and at + 1 not in whole
 
 
-def _look_behind(found: list[Finding], text: str, at: int, depth: int, first: int, *, colours: bool) -> None:
+def _look_behind(found: _Found, text: str, at: int, depth: int, first: int, *, colours: bool) -> None:
     """Look behind escapes, colours and codes in a part of a text that begins at ``at``."""
     if first <= _ESCAPES and (view := unescaped(text)) is not None:
         _add(found, view, depth - 1, _ESCAPES, at)
@@ -272,14 +340,19 @@ _BREAKS = frozenset("\n\r\\\"'=-_/+")
 _INDENTATION = 40
 
 _SMALL = 20_000
+_UNKNOWN: tuple[int, int, Sequence[Finding]] = (-1, 0, ())
 
 
-def _add(found: list[Finding], view: View, depth: int, first: int, at: int = 0, *, in_parts: bool = False) -> None:
+def _add(found: _Found, view: View, depth: int, first: int, at: int = 0, *, in_parts: bool = False) -> None:
     """Add what a view shows at its places in the text, which begin at ``at``.
 
     What parts a value stays when its parts are marked one by one (``in_parts``): code and markup are whole.
     """
-    for one in _find(view.text, depth, first):
+    has_depth, has_first, ones = found.known.get(view.text, _UNKNOWN)
+    if has_depth < depth or has_first > first:
+        ones = _find(view.text, depth, first, found.known)
+        found.known[view.text] = (depth, first, ones)
+    for one in ones:
         places = view.sources(one.start, one.stop) if in_parts else (view.source(one.start, one.stop),)
         for start, stop in places:
             found.append(Finding(at + start, at + stop, one.family, one.secret, one.depth + 1))
@@ -312,7 +385,7 @@ _LINES = ("\\\n", "\\\r\n")
 _ABOUT_CARDS = (*words("card"), *words("paying"))
 _COLOUR_SIGNS = ("^[[", "\x08", "\x00", "\x1b")
 # what a literal says of the text besides its rules; a sum
-PLACE, HIDE, TAG, LIST, COLOUR, NAME, CARD, BROKEN, LINE, JOIN, BEFORE = 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024
+PLACE, HIDE, TAG, LIST, COLOUR, NAME, CARD, BROKEN, LINE, JOIN, BEFORE, DECODE = (1 << power for power in range(12))
 # names of so much else that no literals are looked for side by side behind them
 _OF_MUCH = frozenset({"token", "key", "-key", "_key", "://", "-token", "pwd", "re_", "sdk-"})
 _KEY, _COOKIE = "-----begin ", "cookie"
@@ -340,7 +413,7 @@ def _anchors() -> dict[str, list[Rule]]:
     for rule in RULES:
         for anchor in rule.anchors:
             by_anchor.setdefault(anchor, []).append(rule)
-    for noun in (*NOUNS, *JOINS, *TAGS, *MAIL, *LISTS, *_HIDES, *_COLOUR_SIGNS, *_LINES, *_ABOUT_CARDS):
+    for noun in (*NOUNS, *JOINS, *TAGS, *MAIL, *LISTS, *_HIDES, *_COLOUR_SIGNS, *_LINES, *_ABOUT_CARDS, *DECODERS):
         if noun.isascii():
             by_anchor.setdefault(noun, [])
     return by_anchor
@@ -379,6 +452,7 @@ def meanings() -> tuple[int, ...]:
         **dict.fromkeys(_LINES, LINE),
         **dict.fromkeys(_COLOUR_SIGNS, COLOUR),
         **dict.fromkeys(_ABOUT_CARDS, CARD),
+        **dict.fromkeys(DECODERS, DECODE),
         "\x1b": COLOUR | HIDE,
     }
     _, rules, kinds = _automaton()
@@ -530,11 +604,16 @@ def _in_runs(text: str, runs: Sequence[tuple[int, int]]) -> Iterator[Finding]:
     """Yield what long runs of letters and digits are, as their own shapes tell."""
     for start, stop in runs:
         # hardly one is of such a kind
+        if stop - start < _LONG_RUN and text[stop : stop + 1] != ".":
+            continue
         if (rule := _rule_of_run(text, start, stop)) is None:
             continue
         match = rule.pattern.search(text, max(0, start - 20), min(len(text), stop + 80))
         if match and not is_masked(match["secret"]) and (rule.is_valid is None or rule.is_valid(match["secret"])):
             yield Finding(*match.span("secret"), rule.family, match["secret"])
+
+
+_LONG_RUN = 32  # hex digits
 
 
 def _rule_of_run(text: str, start: int, stop: int) -> Rule | None:
@@ -543,7 +622,7 @@ def _rule_of_run(text: str, start: int, stop: int) -> Rule | None:
     family = None
     if behind == "." and text[start] in "MNO":
         family = "discord"
-    elif stop - start >= 32:  # noqa: PLR2004 - hex digits
+    elif stop - start >= _LONG_RUN:
         if text.startswith("SK", start):
             family = "twilio"
         elif behind == "-" and text.startswith("us", stop + 1):

@@ -302,6 +302,18 @@ LISTS = (
     "-join",
     "%s%s",
     "{}{}",
+    "{0}{1}",
+    "-f '",
+    '-f "',
+    "string join",
+    ".joined(",
+    ".append(",
+    "mkstring",
+    "jointostring",
+    "sprintf(",
+    "strcat(",
+    "%w[",
+    "!join",
 )
 _TAGS = r"(?:b|i|u|em|strong|span|mark|code|kbd|wbr|br|tt|small|sub|sup|font|a)(?:\s[^<>]{0,60})?/?>"
 # what follows each of the signs that a glue can begin with; one class in front is looked for faster than many forms

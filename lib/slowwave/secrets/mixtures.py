@@ -19,6 +19,7 @@ from slowwave.secrets.nouns import (
     TOKEN,
     Span,
     is_last,
+    line_begin,
     trimmed,
     words,
 )
@@ -77,6 +78,7 @@ _SPEAKING = frozenset(w for head in ("bond", "of", "naming", "entering", "articl
 _COLUMN = re.compile(r"[ \t]*[|;\t][ \t]*|,[ \t]*| {3,}")
 _CELL_ENDS = re.compile(r"[\w\"'`*]{0,20} {0,40}(?:[|;\t,\n]| {3})")
 _MOST_ROWS = 20
+_LONGEST_HEAD = 2 * REACH
 
 
 def mixtures(text: str, signs: bytes) -> list[Span]:
@@ -132,7 +134,7 @@ def around(text: str, start: int, at: int, least: int, *, chosen: bool, is_plain
         chosen: a name with a year is enough, unless a word says what else it names.
         is_plain: also one in small letters; else it must be quoted or entered, or something logs in with it.
     """
-    first = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    first = line_begin(text, start, BEFORE)
     stop = text.find("\n", at, at + REACH)
     stop = min(len(text), at + REACH) if stop < 0 else stop
     spans: list[Span] = []
@@ -256,7 +258,7 @@ def phrase_before(text: str, start: int) -> list[Span]:
     """Return the quoted row of words that stands a few words before a noun."""
     if text[start - 1 : start] != " ":
         return []
-    first = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    first = line_begin(text, start, BEFORE)
     found = _PHRASE_BEFORE.search(text, first, start)
     if found is None or any(word.lower() in _SPEAKING for word in found["value"].split()):
         return []
@@ -290,9 +292,9 @@ def below(text: str, start: int, at: int) -> list[Span]:
     """Return the cells of a table in the column that a noun is the head of."""
     if not _CELL_ENDS.match(text, at):
         return []
-    first = text.rfind("\n", 0, start) + 1
-    end = text.find("\n", at)
-    if end < 0 or end - first > 2 * REACH:
+    end = text.find("\n", at, at + _LONGEST_HEAD)
+    first = line_begin(text, start, _LONGEST_HEAD + 1)
+    if end < 0 or end - first > _LONGEST_HEAD:
         return []
     heads = _cells(text, first, end)
     column = next((n for n, (left, right) in enumerate(heads) if left <= start and at <= right), -1)

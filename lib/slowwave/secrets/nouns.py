@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+import ahocorasick_rs
+
 from slowwave.secrets.validity import oddness
 
 _FILE = Path(__file__).with_name("nouns.txt")
@@ -126,10 +128,25 @@ def spaced(text: str) -> str:
     return " " + _SIGNS.sub(" ", text.lower().replace("\\n", "  "))
 
 
+def line_begin(text: str, at: int, most: int) -> int:
+    """Return where the line of a place begins, or so many characters before it where that is farther."""
+    first = max(0, at - most)
+    return max(text.rfind("\n", first, at) + 1, first)
+
+
 def has_word(text: str, *heads: str) -> bool:
     """Say whether a text has a word that is below one of the heads."""
-    plain = spaced(text)
-    return any(word in plain for word in needles(*heads))
+    return has_any(spaced(text), needles(*heads))
+
+
+def has_any(text: str, literals: tuple[str, ...]) -> bool:
+    """Say whether one of many literals is in a text, in one pass."""
+    return bool(_automaton(literals).find_matches_as_indexes(text.encode("utf-8", "replace")))
+
+
+@cache
+def _automaton(literals: tuple[str, ...]) -> ahocorasick_rs.BytesAhoCorasick:
+    return ahocorasick_rs.BytesAhoCorasick([one.encode() for one in literals])
 
 
 _SIGNS = re.compile(r"[^\w\u0300-\u036f\u0900-\u0eff\u1000-\u109f\u1780-\u17ff]|_")
@@ -203,7 +220,7 @@ _AT_USER = re.compile(r"[/:](?P<secret>[^\s/:]{8,80})(?!\S)")
 
 def opening(text: str, start: int, at: int) -> list[Span]:
     """Return the few digits of a code for a door or the like, which is named on either side of the noun."""
-    begin = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    begin = line_begin(text, start, BEFORE)
     stop = text.find("\n", at, at + BEFORE)
     stop = min(len(text), at + BEFORE) if stop < 0 else stop
     if dialled := _DIALLED.search(text, at, stop):
@@ -271,7 +288,7 @@ _OWNED = re.compile(r"(?:(?<=['\u2019]s)|['\u2019]s) (?P<digits>\d{4,8})(?=[.,;!
 
 def entered_digits(text: str, start: int, at: int) -> list[Span]:
     """Return few digits on either side of a noun, in its line, that a word says are to be entered."""
-    first = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    first = line_begin(text, start, BEFORE)
     stop = text.find("\n", at, at + BEFORE)
     stop = min(len(text), at + BEFORE) if stop < 0 else stop
     for found in _ALONE.finditer(text, first, stop):
@@ -313,7 +330,7 @@ _CODE_WORD = re.compile(
 
 def coded(text: str, start: int, at: int) -> list[Span]:
     """Return the few digits that a word for codes is tied to, when its line says what they open, or whose they are."""
-    first = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    first = line_begin(text, start, BEFORE)
     stop = text.find("\n", at, at + BEFORE)
     stop = min(len(text), at + BEFORE) if stop < 0 else stop
     found = _DIGITS.search(text, at, stop)

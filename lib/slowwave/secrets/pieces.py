@@ -1,10 +1,17 @@
 """Values that code makes of pieces: literals that one expression joins, and what is built by other means."""
 
+import base64
+import binascii
+import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
+from urllib.parse import unquote
 
 from slowwave.secrets.layers import View
+from slowwave.secrets.nouns import Span, has_word, line_begin
+from slowwave.secrets.validity import looks_chosen, oddness
 
 # Pieces of string literals that one expression joins, as the one value that they make.
 #
@@ -103,7 +110,7 @@ def row_behind(text: str, end: int, before: int) -> Row | None:
 
 def row_before(text: str, start: int, end: int) -> Row | None:
     """Return the literals that are put together in the line before a name: some languages name the target last."""
-    first = max(text.rfind("\n", 0, start) + 1, start - _LIST)
+    first = line_begin(text, start, _LIST)
     if sum(text.count(quote, first, start) for quote in _QUOTES) <= _FEWEST:
         return None
     quote = _first_quote(text, first)
@@ -172,7 +179,7 @@ def row_at(text: str, quote: int, before: int) -> Row | None:
 
 def row_in(text: str, start: int) -> Row | None:
     """Return the literals of a list that is joined, as a word right there says: they stand behind it or before it."""
-    first = _OPENING.search(text, start, start + _BEHIND)
+    first = _FIRST.search(text, start, start + _BEHIND)
     spans = _literals(text, first.end() - 1, -1) if first else ()
     if len(spans) < 2:  # noqa: PLR2004 - one is no list
         opened = max(text.rfind("[", max(0, start - _LIST), start), text.rfind("(", max(0, start - _LIST), start))
@@ -182,7 +189,8 @@ def row_in(text: str, start: int) -> Row | None:
 
 
 _AFTER = ('"', "'", "`")
-_OPENING = re.compile(r"[^\n\"'`]{0,60}[\[({,]\s{0,80}[bfru@]?[\"'`]")
+_FIRST = re.compile(r"[\[({,]\s{0,80}[bfru@]?[\"'`]")
+_OPENING = re.compile(rf"[^\n\"'`]{{0,60}}{_FIRST.pattern}")
 
 
 def row_within(text: str, end: int, before: int) -> Row | None:
@@ -339,7 +347,7 @@ _EXPRESSION_END = re.compile(r"\s{0,4}(?:[;,)#}]|\n|\Z|//)")
 _MOST_ITEMS = 6
 _VARIABLE = re.compile(r"[A-Za-z_]\w*")
 _VALUE = (
-    r"\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?::?=\s{0,4}|(?<=\w)[ \t]{1,4}(?=[\"']))"
+    r"[\"']?\s{0,4}(?::\s?\w{1,12}\s{0,2})?(?::?=\s{0,4}|(?<=\w):[ \t]{1,4}(?:&\w{1,20} )?|(?<=\w)[ \t]{1,4}(?=[\"']))"
     r"(?P<q>[\"'`])?(?P<value>(?(q)[^\"'`\n]{1,80}|[^\s\"'`;,)]{1,80}))"
 )
 _NUMBER = re.compile(
@@ -511,11 +519,23 @@ _ITSELF = re.compile(r"[\"']?(?:\$[({]?|%)(?P<name>[\w\-.]{2,40})[)}%]?(?P<rest>
 
 def _last_value(text: str, name: str, before: int) -> list[Part]:
     """Return the value that a variable was given last before a place, as a part; nothing when it was given none."""
+    return _last_values(text, (name,), before)
+
+
+def _last_values(text: str, names: Sequence[str], before: int) -> list[Part]:
+    """Return the values that variables were given last before a place, as parts; nothing when one was given none."""
     first = max(0, before - _BACK)
-    given = None
-    for given in re.finditer(rf"(?<![\w.]){re.escape(name)}{_VALUE}", text[first:before]):  # noqa: B007 - the last one
-        pass
-    return [(given["value"], first + given.start("value"), len(given["value"]))] if given else []
+    for name in names:
+        if text.find(name, first, before) < 0:
+            return []
+    given = {one["name"]: one for one in _ASSIGNMENT.finditer(text, first, before)}
+    values = [given[name] for name in names if name in given]
+    if len(values) < len(names):
+        return []
+    return [(one["value"], one.start("value"), len(one["value"])) for one in values]
+
+
+_ASSIGNMENT = re.compile(rf"(?<![\w.])(?P<name>[A-Za-z_]\w{{0,40}}+){_VALUE}")
 
 
 def _of_numbered(text: str, begin: int) -> list[Part]:
@@ -533,3 +553,182 @@ def _of_numbered(text: str, begin: int) -> list[Part]:
 
 
 _MOST_PARTS = 4
+
+
+# Values that nothing need name, because they are hidden or put together on purpose: what a call decodes, and what two
+# variables side by side hold. A value that comes out of one must look like one that people or programs choose.
+
+# calls that decode, each with the codes that it takes
+_CODES_OF = {
+    "numbers": (
+        "fromcharcode",
+        "chr(",
+        "chr,",
+        "char(",
+        "[]byte{",
+        "char[]",
+        "char []",
+        "bytes([",
+        "unsigned char",
+        "uint8",
+    ),
+    "letters": ("char[]", "char []", "unsigned char"),
+    "escapes": ("$'\\x", "$'\\0", "'\\x", '"\\x', '"\\u00'),
+    "hex": (
+        *("fromhex", "xxd -r", "unhex", "identified by 0x", "decodestring", "buffer.from("),
+        *("pack('h*'", 'pack("h*"'),
+    ),
+    "base64": (
+        *("b64decode", "base64_decode", "atob(", "-enc ", "base64 -d", "base64 --decode", "frombase64string"),
+        *("from_base64", "decode64", "decodestring", "buffer.from("),
+    ),
+    "reversed": ("strrev", ".reverse", "[::-1]", "| rev", "rev <<<"),
+    "rot13": ("rot13",),
+    "percent": ("unquote(", "decodeuricomponent", "urldecode"),
+}
+DECODERS = {
+    call: tuple(code for code, calls in _CODES_OF.items() if call in calls)
+    for call in dict.fromkeys(call for calls in _CODES_OF.values() for call in calls)
+}
+# a literal in quotes, or a word of a shell line
+_LITERAL = r"(?:(?P<q>[\"'])|(?<=[ =(])|(?<= 0x))(?P<code>{0})(?(q)(?P=q)|(?=[\s;,)|]|\Z))"
+_BASE64_CODE, _TURNED = r"(?:[A-Za-z0-9+/_\-]{4}){2,40}(?:[A-Za-z0-9+/_\-]{2,3}={1,2})?", r"[!#-&*-~]{7,60}"
+_CODED = {
+    "numbers": re.compile(
+        r"(?P<code>(?:0x[0-9a-fA-F]{2}|\b\d{2,3})"
+        r"(?:\W{1,10}(?:(?i:chrw?|char|unichr)\()?(?:0x[0-9a-fA-F]{2}\b|\d{2,3}\b)){5,60})"
+    ),
+    "letters": re.compile(r"(?P<code>(?:'[!-~]'\s?,\s?){5,60}'[!-~]')"),
+    "escapes": re.compile(r"(?P<code>(?:\\(?:x[0-9a-fA-F]{2}|u00[0-9a-fA-F]{2}|[0-7]{3})){5,60})"),
+    "hex": re.compile(_LITERAL.format(r"(?:[0-9a-fA-F]{2}){7,60}")),
+    "base64": re.compile(_LITERAL.format(_BASE64_CODE)),
+    "reversed": re.compile(_LITERAL.format(_TURNED)),
+    "rot13": re.compile(_LITERAL.format(_TURNED)),
+    "percent": re.compile(_LITERAL.format(r"[^\s\"'%]{0,60}%[^\s\"']{2,160}")),
+}
+_BEFORE_CALL, _BEHIND_CALL, _LONGEST_CODE = 80, 60, 400
+
+
+# where a call stands that decodes, and the codes that it takes
+Call = tuple[int, int, tuple[str, ...]]
+
+
+def decoded_beside(text: str, calls: Iterable[Call]) -> Iterator[tuple[Span, str]]:
+    """Yield codes beside calls that decode such, with what comes out where that looks like a secret."""
+    parts: dict[str, list[Span]] = {}
+    for start, end, codes in calls:
+        begin = line_begin(text, start, _BEFORE_CALL)
+        for code in codes:
+            own = parts.setdefault(code, [])
+            # nothing is looked at twice
+            is_near = own and begin <= own[-1][1]
+            own[len(own) - bool(is_near) :] = [(own[-1][0] if is_near else begin, end + _BEHIND_CALL)]
+    for code, own in parts.items():
+        for begin, stop in own:
+            for one in _CODED[code].finditer(text, begin, min(len(text), stop + _LONGEST_CODE)):
+                if one.start() > stop:
+                    break
+                if value := next(filter(_is_made, _plain_of(one["code"], code)), ""):
+                    yield one.span("code"), value
+
+
+def _plain_of(literal: str, code: str) -> Iterator[str]:
+    """Yield what a literal in a code may stand for."""
+    match code:
+        case "letters":
+            yield "".join(re.findall(r"'([!-~])'", literal))
+        case "numbers":
+            numbers = [
+                int(one, 0 if one.startswith("0x") else _DECIMAL)
+                for one in re.findall(r"0x[0-9a-fA-F]{2}|\d{2,3}", literal)
+            ]
+            yield "".join(map(chr, numbers[:-1] if numbers[-1] == 0 else numbers))
+        case "escapes":
+            yield codecs.decode(literal, "unicode_escape")
+        case "hex":
+            yield bytes.fromhex(literal).decode("latin-1")
+        case "base64":
+            try:
+                plain = base64.b64decode(literal, altchars=b"-_" if "-" in literal or "_" in literal else None)
+            except binascii.Error:
+                return
+            yield plain.decode("latin-1")
+            # as PowerShell takes commands; of one the last word
+            yield plain.decode("utf-16-le", "replace").rpartition(" ")[2]
+        case "percent":
+            yield unquote(literal)
+        case _:
+            if oddness(literal) > 1 or looks_chosen(literal):
+                yield literal[::-1] if code == "reversed" else codecs.decode(literal, "rot13")
+
+
+_MADE = re.compile(r"(?=.*[A-Za-z])(?=.*[0-9!#$%&*+?@^_])[!-~]{7,60}")
+
+
+def _is_made(value: str) -> bool:
+    return bool(_MADE.fullmatch(value)) and oddness(value) > 0 and looks_chosen(value)
+
+
+def is_secret_row(text: str, row: Row) -> bool:
+    """Say whether literals that are joined make a value: one of chance, or such as people choose behind a name."""
+    value = "".join(text[left:right] for left, right in row.spans)
+    if not _is_made(value) or value.islower():
+        return False
+    turns = sum(a.isdigit() != b.isdigit() for a, b in pairwise(value))
+    if oddness(value) > 2 and turns > 2 and not value.isupper():  # noqa: PLR2004 - beyond doubt
+        return True
+    first = row.spans[0][0]
+    head = _HUMPS.sub(" ", text[max(0, first - _HEAD) : first])
+    return has_word(head, "password", "short", "pass", "key", "plain-key", "pin", "code")
+
+
+_HEAD, _HUMPS = 60, re.compile(r"(?<=[a-z])(?=[A-Z])")
+_REFERENCE = (
+    r"\$\{[A-Za-z_][\w.]{0,40}\}|\$[A-Za-z_]\w{0,30}|\$\([A-Za-z_]\w{0,30}\)|%[A-Za-z_]\w{0,30}%|%\([A-Za-z_]\w{0,30}\)s"
+    r"|#?\{\{?\s?[.A-Za-z_][\w.]{0,40}\s?\}?\}"
+)
+_NAMED_PART = r"[.$]?[A-Za-z_][\w.]{0,40}"
+_JOINS_NAMES = re.compile(r"[+~&]\s?[$.A-Za-z_]|[\[(]\s?\*?[A-Za-z_]\w*,|\" [$.A-Za-z_]")
+_MACRO = "#define "
+# what stands between a variable and its value
+_GIVES = ("=", ": ", ' "', " '")
+_ROW = re.compile(rf"(?:{_REFERENCE}){{2,5}}")
+_SUM = re.compile(
+    rf"(?<![\w.])(?P<sum>{_NAMED_PART}(?:\s?[+~&]\s?{_NAMED_PART}){{1,4}})"
+    rf"|[\[(]\s?[*]?(?P<list>{_NAMED_PART}(?:,\s?[*]?{_NAMED_PART}){{1,4}})\s?[\])]"
+    rf"|\" (?P<words>{_NAMED_PART}(?: {_NAMED_PART}){{1,4}})"
+    rf"|(?<=\w )(?P<macro>[A-Z]\w{{0,20}}(?:\s[A-Z]\w{{0,20}}){{1,4}})(?=\n|\Z)"
+)
+_ONE_NAME = re.compile(r"[A-Za-z_]\w*(?=[^\w.]|\Z)(?!s\Z)")
+_NEAR_VARIABLES = 200
+
+
+def side_by_side(text: str, start: int, end: int) -> Iterator[tuple[tuple[Span, ...], str]]:
+    """Yield the values of variables that stand side by side near a name of secrets, and what they make."""
+    begin, stop = max(0, start - _NEAR_VARIABLES), min(len(text), end + _NEAR_VARIABLES)
+    near = text[begin:stop]
+    if " " not in near and "\n" not in near:
+        return  # no code: a long run
+    first, last = max(text.rfind("\n", begin, start) + 1, begin), text.find("\n", end, stop)
+    last = stop if last < 0 else last
+    has_rows = near.count("$") > 1 or "}{" in near or "}#{" in near or "%%" in near or ")s%(" in near
+    has_sums = _JOINS_NAMES.search(text, first, last) is not None or _MACRO in near
+    if not (has_rows or has_sums) or not _has_two(text, max(0, begin - _BACK), stop):
+        return
+    for pattern, left, right in ((_ROW, begin, stop),) * has_rows + ((_SUM, first, last),) * has_sums:
+        for one in pattern.finditer(text, left, right):
+            names = tuple(dict.fromkeys(_ONE_NAME.findall(one[one.lastgroup or 0])))
+            parts = _last_values(text, names, one.start()) if len(names) > 1 else []
+            value = "".join(part for part, _, _ in parts)
+            if _is_made(value):
+                yield tuple((at, at + size) for _, at, size in parts), value
+
+
+def _has_two(text: str, begin: int, stop: int) -> bool:
+    """Say whether two variables may be given values in a part of a text."""
+    given = 0
+    for sign in _GIVES:
+        given += text.count(sign, begin, stop)
+        if given > 1:
+            return True
+    return False

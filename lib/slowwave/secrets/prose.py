@@ -35,8 +35,10 @@ from slowwave.secrets.nouns import (
     entered_digits,
     few_digits,
     gap_of,
+    has_any,
     has_word,
     is_last,
+    line_begin,
     needles,
     of_user,
     opening,
@@ -63,7 +65,7 @@ _DIGIT = re.compile(r"[0-9]")
 
 def answered(text: str, start: int, at: int) -> list[Span]:
     """Return what is to be typed when something asks for a secret; the word for asking lies between the two places."""
-    first = max(text.rfind("\n", 0, start) + 1, start - BEFORE)
+    first = line_begin(text, start, BEFORE)
     stop = text.find("\n", at, at + BEFORE)
     stop = min(len(text), at + BEFORE) if stop < 0 else stop
     if _DIGIT.search(text, first, stop) is None:
@@ -101,7 +103,7 @@ def _is_entering(word: str) -> bool:
 
 def fed(text: str, start: int, at: int) -> list[Span]:
     """Return what a shell line feeds to a program that reads a secret from its standard input."""
-    first = max(text.rfind("\n", 0, start) + 1, start - _LONGEST_LINE)
+    first = line_begin(text, start, _LONGEST_LINE)
     stop = text.find("\n", at, at + _LONGEST_LINE)
     stop = min(len(text), at + _LONGEST_LINE) if stop < 0 else stop
     if text.startswith("-", at - 1) and not _FROM_INPUT.match(text, at - 1, stop):
@@ -299,7 +301,7 @@ def joined_words(text: str, start: int, at: int) -> list[Span]:
         if oddness(text[slice(*left)] + text[slice(*right)]):
             return [left, right]
     near = f" {text[at:stop].lower().replace(',', ' ')} "
-    one = _IN_TWO.match(text, at, stop) if any(word in near for word in _JOINERS) else None
+    one = _IN_TWO.match(text, at, stop) if has_any(near, _JOINERS) else None
     if one is None:
         return _told_together(text, start, at, stop)
     parts = ("first", "second") if one["first"] else ("a", "b")

@@ -14,6 +14,7 @@ from slowwave.shell.tree import Chain, Command, Group, Pipeline, Script, Word
 _KEYWORD = re.compile(
     r"(?:if|then|elif|else|fi|for|select|while|until|do|done|case|in|esac|function|time|!|[{}]|\[\[)(?=[\s;&|()<>]|\Z)"
 )
+_FIRST_OF_KEYWORDS = frozenset("itefswudc!{}[")
 _ASSIGNS = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _END_OF_CASE = (";;&", ";;", ";&")
 _CLOSES = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
@@ -88,6 +89,8 @@ class _Grammar(Lexer):
         return Script(chains)
 
     def _keyword(self) -> str:
+        if self.text[self.at : self.at + 1] not in _FIRST_OF_KEYWORDS:
+            return ""
         found = _KEYWORD.match(self.text, self.at)
         return found[0] if found is not None else ""
 

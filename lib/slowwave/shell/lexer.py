@@ -11,6 +11,11 @@ from slowwave.shell.tree import Command, Script, Word
 
 _BLANK = re.compile(r"(?:[ \t\r]|\\\r?\n)+")
 _BARE = re.compile(r"[^\s;&|()<>'\"\\`$*?\[\]{}]+")
+# what may go on with a word behind its letters
+_GO_ON = frozenset("'\"$`\\<>*?[]{}")
+# the first signs of what is looked for at many places: a set is asked faster than an expression
+_BLANKS = frozenset(" \t\r\\")
+_REDIRECTS = frozenset("<>&{0123456789")
 _IN_DOUBLE = re.compile(r"[^\"\\$`]+")
 _IN_BACKTICKS = re.compile(r"(?:[^`\\]|\\.)*", re.DOTALL)
 _ANSI = re.compile(r"\$'((?:[^'\\]|\\.)*)'", re.DOTALL)
@@ -53,7 +58,10 @@ class Lexer(ABC):
     def redirections(self, command: Command) -> None:
         """Read where the output of a command goes, and where its input comes from."""
         self.skip_blanks()
-        while (found := _REDIRECTION.match(self.text, self.at)) is not None:
+        while (
+            self.text[self.at : self.at + 1] in _REDIRECTS
+            and (found := _REDIRECTION.match(self.text, self.at)) is not None
+        ):
             self.at = found.end()
             operator = found["operator"] or found["both"]
             self.skip_blanks()
@@ -71,6 +79,10 @@ class Lexer(ABC):
     def word(self) -> Word:  # noqa: C901 - one case for every kind of quote
         """Read one word; it is empty where none stands."""
         begin, text = self.at, self.text
+        bare = _BARE.match(text, begin)
+        if bare is not None and text[bare.end() : bare.end() + 1] not in _GO_ON:
+            self.at = bare.end()  # as most are
+            return Word(bare[0], is_plain=True, raw=bare[0], within=())
         parts: list[str] = []
         within: list[Script] = []
         is_plain = True
@@ -245,7 +257,8 @@ class Lexer(ABC):
 
     def skip_blanks(self) -> None:
         """Skip what parts words."""
-        if (found := _BLANK.match(self.text, self.at)) is not None:
+        at = self.at
+        if self.text[at : at + 1] in _BLANKS and (found := _BLANK.match(self.text, at)) is not None:
             self.at = found.end()
 
     def skip_lines(self) -> None:

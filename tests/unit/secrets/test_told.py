@@ -1,13 +1,18 @@
 """Secrets told in words are found in any language, and sentences that only speak of them are left alone."""
 
+import base64
+import codecs
 import re
 import sys
+from collections import Counter
+from typing import Any
 
 import pytest
 
-from slowwave.secrets.finder import find_secrets
+from slowwave.secrets.finder import find_secrets, findings_in
 from slowwave.secrets.layers import FOLDED, folded
 from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets.rules import Finding
 from slowwave.secrets.validity import oddness
 from tests.quality.blocks import blocks
 from tests.quality.rows_secrets import WRITTEN, fresh_of
@@ -80,6 +85,73 @@ def test_what_only_looks_so_stays_in_any_carrier(line: str) -> None:
 )
 def test_code_that_joins_pieces_is_as_whole_as_before(code: str, expected: str) -> None:
     assert re.sub(r"\[secret:[\w-]+\]", "M", NAMELESS(code)) == expected
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "send(String.fromCharCode({numbers}))",
+        "x := []byte{{{hexes}}}",
+        "char[] x = {{{signs}}};",
+        "x=$'{escapes}'",
+        "echo -n {hexed} | xxd -r -p",
+        "fetch(u, atob('{base64}'))",
+        "x = '{backwards}'[::-1]",
+        "x = codecs.decode('{rot13}', 'rot13')",
+    ],
+)
+def test_what_a_call_decodes_is_a_secret_whatever_it_is_called(code: str) -> None:
+    value = "Heron_41x7"
+    hexes = [f"{ord(sign):02x}" for sign in value]
+    forms = {
+        "numbers": ",".join(str(ord(sign)) for sign in value),
+        "hexes": ", ".join(f"0x{one}" for one in hexes),
+        "signs": ", ".join(f"'{sign}'" for sign in value),
+        "escapes": "".join(f"\\x{one}" for one in hexes),
+        "hexed": "".join(hexes),
+        "base64": base64.b64encode(value.encode()).decode(),
+        "backwards": value[::-1],
+        "rot13": codecs.encode(value, "rot13"),
+    }
+    text = code.format(**forms)
+    assert [one.secret for one in find_secrets(text)] == [value], text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "data, err := base64.StdEncoding.DecodeString(base64String)",
+        "gh api contents/omp.zsh?ref=6843bc5d4739feed97bf9c0df2317d6f3027a5bf --jq .content | base64 -d",
+        "npx -y markdownlint-cli2 .markdownlint-cli2.yaml | Out-File -Encoding utf8",
+        "atob('aGVsbG8gd29ybGQhIQ==')",
+        "x := []byte{10, 20, 30, 40, 50, 60, 70, 80}",
+    ],
+)
+def test_what_a_call_decodes_to_no_secret_stays(line: str) -> None:
+    assert NAMELESS(line) == line
+
+
+def test_variables_side_by_side_near_a_name_are_one_value() -> None:
+    given = "a: Kupfer\nb: Kessel_89\n"
+    for use in ("password: ${a}${b}", "login(user, password=a + b)"):
+        assert "Kessel" not in NAMELESS(given + use), use
+        assert "Kupfer" not in NAMELESS(given + use), use
+    assert NAMELESS(given + "colour: ${a}${b}") == given + "colour: ${a}${b}"
+    plain = "a: left\nb: right\npassword: ${a}${b}"
+    assert NAMELESS(plain) == plain
+
+
+def test_a_text_that_several_ways_lead_to_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: Counter[str] = Counter()
+
+    def counted(text: str, *rest: Any) -> list[Finding]:
+        looked[text] += 1
+        return findings_in(text, *rest)
+
+    monkeypatch.setattr("slowwave.secrets.finder.findings_in", counted)
+    find_secrets('the password \\u001b[1mis\\u001b[0m &lt;a&gt; %3Cb%3E \\"Nordsee!84x\\" \\\\n')
+    assert len(looked) > 2
+    assert max(looked.values()) <= 2  # once more where it was looked at too late the first time
 
 
 def test_a_comma_joins_what_a_name_of_secrets_holds_and_nothing_else() -> None:
