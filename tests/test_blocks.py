@@ -1,8 +1,8 @@
 """Every command block of the pages is carried out as it stands, in a home of its own with the sample week in it.
 
 A line of ``slowwave`` runs in this process, without a Prefect server (the flows have tests of their own). Where a page
-says ID, DREAM, MESSAGE or FILE, the thing that a reader would put there is put there. A block with other commands
-stands behind a comment that says where it is run, or why not (``run by: tests/...``, ``not run: ...``).
+says ID, DREAM, NIGHT, MESSAGE or FILE, the thing that a reader would put there is put there. A block with other
+commands stands behind a comment that says where it is run, or why not (``run by: tests/...``, ``not run: ...``).
 """
 
 import io
@@ -87,7 +87,7 @@ class World:
 
     def run(self, line: str) -> tuple[int, str]:
         """Carry out a line and return its exit code and what it printed."""
-        if re.match(r"slowwave (memory )?review (accept|reject|edit|undo)", line):
+        if re.match(r"slowwave (memory )?review (accept|reject|edit|undo)|slowwave memory undo NIGHT", line):
             self.rewind()
         words = shlex.split(self.filled(line))[1:]
         self.capsys.readouterr()
@@ -104,6 +104,7 @@ class World:
             r"FILE(\.\.\.)?": lambda: shlex.quote(str(self.session()["path"])),
             r"MESSAGE": lambda: self.message(line),
             r"DREAM": self.dream,
+            r"NIGHT": lambda: str(self._json("nights")[0]["id"]),
             r"ID": lambda: self.waiting() if " review " in line and " undo " not in line else self.thing(line),
         }
         filled = line

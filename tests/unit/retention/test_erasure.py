@@ -142,7 +142,7 @@ def test_lines_of_memory_files_stay_known_as_ours(
     home = home_with_secrets(tmp_path, monkeypatch)
     path = transcript(home)
     # what redaction did not know then
-    monkeypatch.setattr("slowwave.secrets.redactor.find_secrets", nothing_found)
+    monkeypatch.setattr("slowwave.secrets.finder.find_secrets", nothing_found)
     gates = ["--set", "extraction.min_messages=0", "--set", "consolidation.min_sessions=0", "--force"]
     assert main(["run", "nightly", "--direct", *gates]) == 0
     memory = path.parent / "memory"
