@@ -10,7 +10,7 @@ from slowwave.formats import tail as formats_tail
 from slowwave.formats.cersei import tail as cersei_tail
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.registry import by_name, read_for_context
-from slowwave.stores.catalogue import MOST, FileNotes
+from slowwave.formats.tail import MOST, FileNotes
 from tests.properties.damage import damaged
 from tests.properties.test_cersei_tail import session
 from tests.properties.test_tail_context import forms

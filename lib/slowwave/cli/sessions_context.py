@@ -19,7 +19,7 @@ from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles, Transcript
 from slowwave.formats.registry import client_of, read_for_context
 from slowwave.formats.sessions import StoreProblem
-from slowwave.stores.catalogue import FileNotes, context_notes
+from slowwave.formats.tail import FileNotes, context_notes
 from slowwave.stores.roots import read_head
 
 

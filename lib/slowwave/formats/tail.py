@@ -1,7 +1,7 @@
 """Reading a file from its end: what happened last costs the same whether the file has 1 MB or 200 MB."""
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -9,8 +9,10 @@ from typing import Generic, TypeVar
 import msgspec
 
 from slowwave.errors import UnreadableError
+from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.formats.lines import open_regular, read_range, read_records
 from slowwave.formats.model import Problem, Span
+from slowwave.places import state_folder
 
 BLOCK_BYTES = 256 << 10
 # for a search in raw bytes, which needs fewer reads with larger ones
@@ -277,3 +279,59 @@ def hash_before(fd: int, cursor: int) -> bytes:
 
     begin = max(0, cursor - _CHECK_BYTES)
     return hashlib.blake2b(os.pread(fd, cursor - begin, begin), digest_size=16).digest()
+
+
+# Small files that keep what was dear to find out before the end of single sessions. A cache; delete it any time.
+#
+# They are no rows of the catalogue of sessions, since a context is told in a tenth of a second, and the database alone
+# would take a tenth of that to open.
+
+# The oldest give way: of a session that is gone nobody asks again.
+MOST = 500
+
+
+class FileNotes:
+    """Notes in a folder, one file each.
+
+    Args:
+        folder: made when the first note is kept.
+
+    Attributes:
+        warnings: what could not be kept, and why.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.warnings: list[str] = []
+        self._folder = folder
+
+    def get(self, name: str) -> bytes | None:
+        """Return what was kept under a name; None when there is nothing, or nothing that can be read."""
+        try:
+            return file_bytes(self._folder / name)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self.warnings.append(f"{self._folder / name}: cannot be read ({error.strerror}), so it is counted again")
+            return None
+
+    def put(self, name: str, note: bytes) -> None:
+        """Keep something under a name, and as many of the newest other notes as there may be."""
+        try:
+            private_folder(self._folder)
+            atomic_write(self._folder / name, note)
+            self._forget_oldest()
+        except OSError as error:
+            self.warnings.append(
+                f"{self._folder / name}: cannot be kept ({error.strerror}), so it is counted each time"
+            )
+
+    def _forget_oldest(self) -> None:
+        with os.scandir(self._folder) as entries:
+            notes = sorted((entry.stat().st_mtime_ns, entry.path) for entry in entries)
+        for _, path in notes[:-MOST]:
+            Path(path).unlink(missing_ok=True)
+
+
+def context_notes(environ: Mapping[str, str]) -> FileNotes:
+    """Return the notes of this user's contexts."""
+    return FileNotes(state_folder(environ) / "contexts")
