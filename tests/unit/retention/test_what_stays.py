@@ -78,12 +78,13 @@ def test_a_line_among_others_keeps_its_form(more: bytes) -> None:
 
 def test_a_file_of_ours_keeps_its_number_and_says_so(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     families.claude(own_home)
+    # so long that no time or id of a run happens to hold it
     state = own_home / ".local/state/slowwave/runs/r1.report.json"
     state.parent.mkdir(parents=True)
-    state.write_text(json.dumps({"year": 2024, "who": NAME}))
+    state.write_text(json.dumps({"day": 20240917, "who": NAME}))
     aged(own_home)
-    done = erase(capsys, "--person", NAME, "--topic", "2024", "--apply")
-    assert json.loads(state.read_bytes())["year"] == 2024
+    done = erase(capsys, "--person", NAME, "--topic", "20240917", "--apply")
+    assert json.loads(state.read_bytes())["day"] == 20240917
     assert left_in(own_home) == []
     assert len(refused(done, state)) == 1
     assert on_certificate(own_home) == [str(state)]
