@@ -58,7 +58,7 @@ def _fitted(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str,
         steps = train.steps_of(others, heads)
         for name in fold:
             of = heads[name]
-            found[name] = Weights(of.worth, choice, of.rule, of.typed, of.document, categories, weights().theirs, steps)
+            found[name] = Weights(of.worth, choice, of.typed, of.document, categories, weights().theirs, steps)
     return found
 
 
