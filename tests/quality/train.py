@@ -47,6 +47,8 @@ _WORTH = (0.0, _ARGUABLE, 1.0)
 # rules in the gaps of messages weigh less than messages that were written whole, and much where they stand alone:
 # there the person means them
 _FRAMED, _ALONE = 0.5, 4.0
+# what people type in real sessions, and what of it readers took for their wish, is their own
+_OWN, _WISHED = 1.0, 4.0
 # written sessions say how wordings rank, real ones how often they are worth it
 _REAL = 2
 _FOLDS = 8
@@ -392,8 +394,8 @@ def _steps(scored: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], 
     return tuple((round(float(a), _DIGITS), round(float(b), _DIGITS)) for a, b in known)
 
 
-def voice_head(messages: Sequence[Sentence]) -> Head:
-    """Return the head of voices, of messages as they were written and of what was made of them.
+def voice_head(messages: Sequence[Sentence], own: Iterable[Judged]) -> Head:
+    """Return the head of voices, of messages as they were written, of what was made of them, and of real ones.
 
     Names weigh more than for rules: what stands around a sentence tells whose it is, not that it sounds like a rule.
     """
@@ -401,6 +403,8 @@ def voice_head(messages: Sequence[Sentence]) -> Head:
         (s, _ALONE if s.text == s.frame else _FRAMED) for s in framed()
     ]
     examples = [Example(s.whose, s.voice != "own", s.frame, weight, s.text) for s, weight in weighed]
+    real = (one for one in own if not is_written(one))
+    examples += [Example(r.whose, r.speaker != "p", r.repository, _WISHED if r.mark else _OWN, r.words) for r in real]
     return fit(examples, **_VOICED, least=_LEAST_VOICE)
 
 
@@ -434,7 +438,7 @@ def main() -> int:
         heads.typed,
         heads.document,
         categories,
-        voice_head(messages),
+        voice_head(messages, typed(judged, document_heads(judged, messages))),
         steps,
         note_head(noted()),
     )
