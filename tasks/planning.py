@@ -15,8 +15,7 @@ from slowwave.jobs.conclusion import followed
 from slowwave.jobs.parameters import JobParameters, run_of
 from slowwave.jobs.run import clock_of, new_run_id
 from slowwave.jobs.steps import rehearses
-from slowwave.jobs.story import Plan, Tally, plan_job
-from slowwave.jobs.tables import printable
+from slowwave.jobs.story import Plan, Tally, plan_job, printable
 from slowwave.locks import beside_jobs
 from slowwave.memory.rehearsal import rehearsing
 from tasks.discretion import discreet_errors

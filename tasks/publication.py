@@ -8,8 +8,7 @@ from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
 from slowwave.jobs.conclusion import outcome_of
-from slowwave.jobs.story import Tally
-from slowwave.jobs.tables import funnel, memory_diff, plan_rows, printable, reclaimed, retained_rows
+from slowwave.jobs.story import Tally, funnel, memory_diff, plan_rows, printable, reclaimed, retained_rows
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from tasks.announcement import announce

@@ -22,7 +22,7 @@ import msgspec
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, file_bytes, private_folder
-from slowwave.processes import is_running
+from slowwave.locks import is_running
 
 T = TypeVar("T")
 _DIGITS = 24

@@ -19,9 +19,8 @@ from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.plan import Budget
 from slowwave.formats.model import SessionFiles
 from slowwave.jobs.backfill.landing import land_shard
-from slowwave.jobs.backfill.run import end
+from slowwave.jobs.backfill.run import begin, end
 from slowwave.jobs.backfill.shard import run_shard
-from slowwave.jobs.backfill.story import begin
 from slowwave.jobs.parameters import BackfillParameters
 from slowwave.jobs.run import Run, new_run_id
 from slowwave.jobs.story import run_job

@@ -12,7 +12,7 @@ from slowwave.jobs import portions, steps
 from slowwave.jobs.run import Run
 from slowwave.report import Gate, Item, Report
 from slowwave.samples import build, secrets
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tasks import planning, stages
 from tests.flows.test_jobs import NOW, artifacts, flow_state, given, report_of
 

@@ -21,7 +21,7 @@ from slowwave.observability.progress import note_path, read_notes
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.service.server import entrypoint_of, load_job
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tasks import planning
 from tests.unit.compaction.job.talks import NOW as NIGHT
 from tests.unit.compaction.job.talks import Talk

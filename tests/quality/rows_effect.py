@@ -26,8 +26,7 @@ from slowwave.samples.pi import write_pi
 from slowwave.samples.script import SampleFile, Script
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
-from slowwave.stores.model import Project
-from slowwave.stores.projects import spelled
+from slowwave.stores.projects import Project, spelled
 from tests.quality.intervals import counted
 from tests.quality.table import Must, Section, Table
 from tests.quality.timelines import CLIENTS, FATES, Timeline, seen_timelines, timelines, written_timelines

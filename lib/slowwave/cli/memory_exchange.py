@@ -30,7 +30,7 @@ from slowwave.memory.ledger import read_ledger
 from slowwave.memory.pages import target_of
 from slowwave.memory.search import Line, lines_of_others, search_memories
 from slowwave.memory.team import OtherLine, mine_of, read_others
-from slowwave.models.meter import bytes_of
+from slowwave.models.base import bytes_of
 from slowwave.observability.lessons import short_names
 from slowwave.places import agent_around
 from slowwave.secrets.redactor import NAMELESS, redactor_of

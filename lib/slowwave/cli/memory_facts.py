@@ -25,9 +25,9 @@ from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover
-from slowwave.moments import moment
 from slowwave.observability.lessons import dreams_of, short_names
 from slowwave.places import archive_folder
+from slowwave.quantities import moment
 from slowwave.secrets.redactor import Redactor, redactor_of
 
 # what becomes of a memory, as every other screen calls it

@@ -93,7 +93,7 @@ def _plan(args: argparse.Namespace) -> int:
 def _hold(args: argparse.Namespace) -> int:
     import getpass  # noqa: PLC0415 - only here
 
-    from slowwave.moments import moment  # noqa: PLC0415 - only here
+    from slowwave.quantities import moment  # noqa: PLC0415 - only here
     from slowwave.retention.holds import place_hold  # noqa: PLC0415 - --help stays fast
 
     settings = settings_of(args)
@@ -244,7 +244,7 @@ def _told(at: str) -> str:
     """Return an ISO time as a person here reads it."""
     from datetime import datetime  # noqa: PLC0415 - --help stays fast
 
-    from slowwave.moments import told  # noqa: PLC0415 - as above
+    from slowwave.quantities import told  # noqa: PLC0415 - as above
 
     return told(datetime.fromisoformat(at))
 

@@ -28,7 +28,7 @@ from slowwave.cli.screen import show, show_backfill
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, InterruptedRunError, UsageError
 from slowwave.jobs import JOBS
-from slowwave.moments import moment
+from slowwave.quantities import moment
 from slowwave.report import UNCONFIRMED
 from slowwave.service.server import named_server
 

@@ -31,9 +31,9 @@ from slowwave.errors import DONE, PARTLY_FAILED, UnreadableError, UsageError
 from slowwave.formats.model import Problem
 from slowwave.formats.registry import NAMES
 from slowwave.jobs.choice import chosen_by
-from slowwave.moments import moment
 from slowwave.observability.lessons import short_names
 from slowwave.places import archive_folder
+from slowwave.quantities import moment
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import Listing, Wanted, list_sessions
 from slowwave.stores.summary import SessionRow, ShownRow
@@ -41,7 +41,7 @@ from slowwave.stores.summary import SessionRow, ShownRow
 if TYPE_CHECKING:
     from slowwave.formats.texts import Words
     from slowwave.stores.archive.shelf import Shelved
-    from slowwave.stores.search.ranking import Hit
+    from slowwave.stores.search.query import Hit
 
 
 _MOST_PROBLEMS = 5
@@ -145,8 +145,11 @@ _LONG_READ = 64 << 20
 
 def find(args: argparse.Namespace) -> int:
     """Print the sessions that fit the words best, the best first."""
-    from slowwave.stores.search.ranking import found_sessions  # noqa: PLC0415 - only a search needs the index
-    from slowwave.stores.search.words import MOST_WORDS, terms_of  # noqa: PLC0415 - as above
+    from slowwave.stores.search.query import (  # noqa: PLC0415 - as above
+        MOST_WORDS,
+        found_sessions,
+        terms_of,
+    )
 
     wanted = _wanted_by(args)
     terms, cut = terms_of(" ".join(args.query))

@@ -9,7 +9,7 @@ from slowwave.observability.lessons import short_names
 from slowwave.places import archive_folder
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from slowwave.stores.roots import store_roots
 
 T = TypeVar("T")

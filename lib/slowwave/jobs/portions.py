@@ -26,13 +26,12 @@ from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.run import Run, Step, Whole, clock_of, contained, discreet, discreet_all, timed
 from slowwave.jobs.steps import extract_some
-from slowwave.locks import beside_jobs
+from slowwave.locks import beside_jobs, deaf_to_interrupts
 from slowwave.places import state_folder
-from slowwave.processes import deaf_to_interrupts
 from slowwave.quantities import Count, Period
 from slowwave.report import Item, Report
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 T = TypeVar("T")
 

@@ -44,7 +44,7 @@ from slowwave.settings import ModelSettings, RetentionSettings, Settings
 from slowwave.stores.activity import active_reason
 from slowwave.stores.archive.shelf import rescue_packs, rescued_bytes
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from slowwave.stores.trash import trash_folder, trash_items, trash_size
 
 if TYPE_CHECKING:

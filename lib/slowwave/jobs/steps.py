@@ -14,8 +14,7 @@ from slowwave.consolidation.team import propose, share, team_of
 from slowwave.errors import SlowwaveError, UnknownDialectError, UnreadableError, told
 from slowwave.extraction.job import extract_sessions
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.model import hand_over_questions, is_batched, language_model
-from slowwave.jobs.run import Run, Step, Whole
+from slowwave.jobs.run import Run, Step, Whole, hand_over_questions, is_batched, language_model
 from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.files import deliver
 from slowwave.memory.delivery.register import REFUSED, Register, read_register
@@ -23,14 +22,13 @@ from slowwave.memory.folder import INDEX, NAME, global_folder, import_into
 from slowwave.places import archive_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Eraser
-from slowwave.retention.erase.machine import finish
-from slowwave.retention.erase.project import erase_project
+from slowwave.retention.erase.machine import erase_project, finish
 from slowwave.retention.erase.subjects import Secrets
 from slowwave.retention.job import retain
 from slowwave.secrets.redactor import redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 # The step ``compact``: the sessions of one project that have grown too large, with their memories saved first.
 

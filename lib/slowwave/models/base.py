@@ -2,13 +2,29 @@
 
 A job is given a :class:`LanguageModel` or None. None is the usual case: nothing of a model is imported then, no socket
 is opened, and the job does offline what it can.
+
+What the questions of one run cost, and whether another one still fits its budget.
+
+A question is charged before it is asked with the most that it may cost, so that many at once cannot overspend together,
+and settled afterwards with what the server counted. One run may work in several processes: with a journal they share
+one account, under a lock of the kernel that dies with its holder. A process that is killed between the two leaves its
+charge standing, which errs on the side of the person who pays.
 """
 
-from collections.abc import Callable, Mapping
+import os
+import threading
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
+import msgspec
+
 from slowwave.errors import REFUSED, UNREADABLE, SlowwaveError
+from slowwave.files import file_bytes, private_folder
+from slowwave.locks import locked_file
+from slowwave.settings import ModelSettings
 
 # How an answer was asked for, the strictest first: the server holds the model to the schema, or to JSON only, or the
 # model was asked for plain text, in the form that whoever asks can read.
@@ -145,3 +161,183 @@ class BudgetSpentError(ModelError):
     """The budget of this run does not cover another question; the next run goes on."""
 
     exit_code = REFUSED
+
+
+_MILLION = 1_000_000
+# the account has one length for ever
+_MOST_PROGRAM = 60
+# USD for a million tokens, questions and answers, where a money budget is set and prices are not: above most models
+ASSUMED_PRICES = (15.0, 75.0)
+
+
+def prices_of(settings: ModelSettings) -> tuple[float, float]:
+    """Return the prices of the settings; a money budget without prices holds against high ones."""
+    given = (settings.price_input, settings.price_output)
+    return ASSUMED_PRICES if settings.budget_usd and not any(given) else given
+
+
+class Account(msgspec.Struct):
+    """What a run has asked and spent.
+
+    Attributes:
+        calls: answers that were paid for.
+        prompt_tokens: tokens of the questions.
+        completion_tokens: tokens of the answers.
+        usd: by the prices of the settings.
+        held_tokens: charged for questions that are on their way.
+        held_usd: the same in money.
+        estimated: answers whose tokens nobody counted.
+        program: the command that answered, with its version.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    usd: float = 0.0
+    held_tokens: int = 0
+    held_usd: float = 0.0
+    estimated: int = 0
+    program: str = ""
+
+
+def read_account(journal: Path) -> Account:
+    """Return the account that a journal holds.
+
+    Raises:
+        BudgetSpentError: it is damaged.
+        OSError: it cannot be read.
+    """
+    return _account(file_bytes(journal), journal)
+
+
+def _account(data: bytes, journal: Path) -> Account:
+    """Return an account as it stands in a journal; with a damaged one nobody knows what is left, so nothing is."""
+    try:
+        return msgspec.json.decode(data, type=Account) if data.strip() else Account()
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BudgetSpentError(f"{journal}: is not an account ({error}); the next run asks on a new one") from error
+
+
+class Meter:
+    """The account of one run.
+
+    Args:
+        settings: budgets and prices.
+        journal: the file that the processes of the run share; None keeps the account in memory.
+    """
+
+    def __init__(self, settings: ModelSettings, journal: Path | None = None) -> None:
+        self._settings = settings
+        self._journal = journal
+        self._lock = threading.Lock()
+        self._account = Account()
+
+    def price(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Return what so many tokens cost in USD."""
+        asking, answering = prices_of(self._settings)
+        return (prompt_tokens * asking + completion_tokens * answering) / _MILLION
+
+    def hold(self, prompt_tokens: int, completion_tokens: int, share: float = 1.0) -> Usage:
+        """Charge what a question may cost at most; give the result to :meth:`settle`.
+
+        Args:
+            prompt_tokens: of the question.
+            completion_tokens: of the longest answer.
+            share: of the usual price.
+
+        Raises:
+            BudgetSpentError: it does not fit what is left, or the account is damaged; nothing was charged.
+            UnreadableError, OSError: the journal cannot be opened or written.
+        """
+        most = Usage(prompt_tokens, completion_tokens, self.price(prompt_tokens, completion_tokens) * share)
+        with self._opened() as account:
+            self._refuse_beyond(account, most)
+            account.held_tokens += most.prompt_tokens + most.completion_tokens
+            account.held_usd += most.usd
+        return most
+
+    def settle(self, held: Usage, spent: Usage | None) -> None:
+        """Replace a charge by what was spent; None when nothing was.
+
+        Raises:
+            BudgetSpentError: the journal is damaged.
+            UnreadableError, OSError: the journal cannot be opened or written.
+        """
+        with self._opened() as account:
+            account.held_tokens -= held.prompt_tokens + held.completion_tokens
+            account.held_usd -= held.usd
+            if spent is not None:
+                account.calls += 1
+                account.prompt_tokens += spent.prompt_tokens
+                account.completion_tokens += spent.completion_tokens
+                account.usd += spent.usd
+                account.estimated += spent.is_estimated
+
+    def note_program(self, program: str) -> None:
+        """Note which command answers, with its version.
+
+        Raises:
+            BudgetSpentError: the journal is damaged.
+            UnreadableError, OSError: the journal cannot be opened or written.
+        """
+        with self._opened() as account:
+            account.program = program[:_MOST_PROGRAM]
+
+    def spent(self) -> Account:
+        """Return a copy of the account as it is now.
+
+        Raises:
+            BudgetSpentError: the journal is damaged.
+            UnreadableError, OSError: the journal cannot be opened or read.
+        """
+        with self._opened() as account:
+            return msgspec.structs.replace(account)
+
+    def _refuse_beyond(self, account: Account, most: Usage) -> None:
+        limits = self._settings
+        used = account.prompt_tokens + account.completion_tokens + account.held_tokens
+        more = most.prompt_tokens + most.completion_tokens
+        if limits.budget_tokens and used + more > limits.budget_tokens:
+            raise BudgetSpentError(
+                f"model.budget_tokens = {limits.budget_tokens}: {used} tokens are spent or on their way, and the next"
+                f" question may need {more}; the next run goes on, or raise the budget"
+            )
+        if limits.budget_usd and account.usd + account.held_usd + most.usd > limits.budget_usd:
+            raise BudgetSpentError(
+                f"model.budget_usd = {limits.budget_usd:g}: {account.usd + account.held_usd:.4f} USD are spent or on"
+                f" their way, and the next question may cost {most.usd:.4f}; the next run goes on, or raise the budget"
+            )
+
+    @contextmanager
+    def _opened(self) -> Generator[Account]:
+        with self._lock:
+            if self._journal is None:
+                yield self._account
+                return
+            private_folder(self._journal.parent)
+            with locked_file(self._journal, create=True) as fd:
+                account = _account(os.read(fd, 1 << 16), self._journal)
+                yield account
+                # one length for ever: a shorter form never leaves the end of a longer one behind
+                os.pwrite(fd, msgspec.json.encode(account).ljust(512), 0)
+
+
+# How many tokens a text will be, without the model's own tokenizer.
+#
+# A third of its UTF-8 bytes: 7 % above what transcripts of coding agents are in Claude's tokens (3.2 characters each),
+# and more above the thriftier tokenizers; a Chinese character counts as one. Small models with few merges may need
+# more, and then their server says so and the question is halved.
+
+_BYTES = 3
+# what a server wraps around each message, and the start of the answer
+_WRAPPING = 16
+
+
+def bytes_of(tokens: int) -> int:
+    """Return how many bytes a text of so many tokens may have, rather too few than too many."""
+    return tokens * _BYTES
+
+
+def estimated_tokens(*texts: str) -> int:
+    """Return how many tokens a question of these messages will have, rather too many than too few."""
+    return sum(-(-len(text.encode("utf-8", "replace")) // _BYTES) + _WRAPPING for text in texts)

@@ -23,10 +23,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
-from slowwave.models.base import Ask, Form
-from slowwave.models.ladder import LadderModel
-from slowwave.models.meter import Meter
-from slowwave.models.reply import Completion, Fault, with_schema
+from slowwave.models.base import Ask, Form, Meter
+from slowwave.models.reply import Completion, Fault, LadderModel, with_schema
 from slowwave.places import ASKING, home_folder
 from slowwave.settings import ModelSettings
 

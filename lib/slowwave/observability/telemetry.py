@@ -21,7 +21,7 @@ from slowwave.observability.progress import Watcher, words
 from slowwave.report import Report, Span
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
-from slowwave.watching import AlarmSettings, TelemetrySettings
+from slowwave.settings.model import AlarmSettings, TelemetrySettings
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import MetricsData

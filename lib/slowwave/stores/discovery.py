@@ -19,8 +19,17 @@ from slowwave.places import archive_folder, is_for_questions
 from slowwave.secrets.blocklist import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page, catalogue_path, own_catalogue, shown_of
-from slowwave.stores.model import Discovery, Project
-from slowwave.stores.projects import Bundle, Group, Roots, bundled, grouped, memory_folder, spelling_of
+from slowwave.stores.projects import (
+    Bundle,
+    Discovery,
+    Group,
+    Project,
+    Roots,
+    bundled,
+    grouped,
+    memory_folder,
+    spelling_of,
+)
 from slowwave.stores.roots import Head, Root, read_head, sessions_of, store_roots
 from slowwave.stores.summary import SessionRow, StoredRow, resolve
 

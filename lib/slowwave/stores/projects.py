@@ -11,14 +11,46 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
+import msgspec
+
 from slowwave.errors import SettingsError, UnreadableError
 from slowwave.formats.claude.client import FOLDER_OF_PROJECT
-from slowwave.formats.sessions import Place
+from slowwave.formats.sessions import Place, StoredSession, StoreProblem
 from slowwave.formats.walk import SUFFIX
 from slowwave.places import data_folder, home_folder
 from slowwave.settings import Settings
 
 T = TypeVar("T")
+
+
+class Project(msgspec.Struct, frozen=True):
+    """A repository or folder that agents worked in, with all its sessions.
+
+    Attributes:
+        key: what people call it by on the command line, the name of its folder.
+        root: the working folder that its records name (the git root when there is one), or "" when they name none.
+        folders: the folders and databases of the stores that its sessions lie in.
+        memory: its memory folder (it may not exist yet).
+        sessions: all sessions, oldest modification first.
+    """
+
+    key: str
+    root: str
+    folders: tuple[Path, ...]
+    memory: Path
+    sessions: tuple[StoredSession, ...]
+
+
+class Discovery(msgspec.Struct):
+    """Everything found under the roots.
+
+    Attributes:
+        projects: by key, each with its sessions.
+        problems: everything that was left out, and why.
+    """
+
+    projects: list[Project] = msgspec.field(default_factory=list[Project])
+    problems: list[StoreProblem] = msgspec.field(default_factory=list[StoreProblem])
 
 
 @dataclass(slots=True)

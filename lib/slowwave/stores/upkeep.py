@@ -16,10 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
-from slowwave.durations import parse_duration
 from slowwave.errors import UnreadableError
 from slowwave.formats.openclaw.sessions import artifact_of, transcript_of
 from slowwave.formats.openclaw.store import NAME, Origin, SessionEntry, read_store
+from slowwave.quantities import parse_duration
 
 Step = Literal["pruneAfter", "maxEntries", "resetArchiveRetention", "maxDiskBytes"]
 _SYNTHETIC = re.compile(r"(?:subagent|acp|cron|hook|node|acp-bridge):|node-|(?:.*:)?heartbeat(?::|\Z)", re.DOTALL)

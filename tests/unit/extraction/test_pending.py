@@ -14,7 +14,7 @@ from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.unit.retention.homes import Home
 
 

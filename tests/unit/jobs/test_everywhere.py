@@ -14,7 +14,7 @@ from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files
 from slowwave.report import Report
 from slowwave.settings import MemorySettings, Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.unit.consolidation.dreams import T0, House
 
 WAYS = ("Use pnpm, not npm", "We use pnpm instead of npm here", "Don't use npm, use pnpm")

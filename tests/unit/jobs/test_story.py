@@ -23,7 +23,7 @@ from slowwave.observability.lessons import Learned, planned
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
 

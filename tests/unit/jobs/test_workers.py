@@ -27,7 +27,7 @@ from slowwave.observability.progress import watched_by
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
 

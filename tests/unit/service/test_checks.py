@@ -23,7 +23,7 @@ from slowwave.service import checks
 from slowwave.service.checks import Check, archive, clients, disk, private, runs, scheduler, storage, telling
 from slowwave.settings import load_settings
 from slowwave.stores.discovery import find_projects
-from slowwave.stores.model import Discovery
+from slowwave.stores.projects import Discovery
 from tests.model_server.scripted import error as refused
 from tests.model_server.scripted import said, serving
 from tests.unit.service.test_health import examined

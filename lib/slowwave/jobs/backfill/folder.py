@@ -29,7 +29,7 @@ from slowwave.locks import is_locked, locked_file
 from slowwave.memory.model import Candidate, ExtractedRange
 from slowwave.places import state_folder
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 VERSION = 1
 

@@ -20,12 +20,12 @@ from slowwave.extraction.model.summary import USUAL_ANSWER
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, past_runs
 from slowwave.jobs.backfill.plan import note_versions, plan_backfill
+from slowwave.jobs.backfill.run import first_words, wanted_of
 from slowwave.jobs.backfill.shard import Collected
-from slowwave.jobs.backfill.story import first_words, wanted_of
 from slowwave.jobs.parameters import BackfillParameters, run_of
 from slowwave.jobs.portions import PAYS_FROM_BYTES
+from slowwave.models.base import prices_of
 from slowwave.models.batch import DISCOUNT
-from slowwave.models.meter import prices_of
 from slowwave.places import home_folder
 from slowwave.report import Item, Report, counted
 from slowwave.secrets.redactor import Redactor, redactor_of

@@ -20,18 +20,16 @@ from slowwave.formats.writing import Means
 from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.places import home_folder, state_folder
 from slowwave.report import Item, Report
+from slowwave.retention.context import Fleet, Member, key_of
 from slowwave.retention.erase.mask import Place
 from slowwave.retention.erase.memory import Gone, what_goes
-from slowwave.retention.erase.sessions import Along, records_of, remove_for_good
 from slowwave.retention.erase.subjects import What
-from slowwave.retention.erase.transcripts import FOLDER
+from slowwave.retention.erase.transcripts import FOLDER, Along, FilePlan, apply_file, records_of, remove_for_good
 from slowwave.retention.holds import Facts, facts_of, files_below, held_by, read_holds
-from slowwave.retention.sessions import Fleet, Member, key_of
 from slowwave.settings import Settings
 from slowwave.stores.activity import live_reason
-from slowwave.stores.model import Project
-from slowwave.stores.removal import belongings_of
-from slowwave.stores.trash import TrashItem
+from slowwave.stores.projects import Project
+from slowwave.stores.trash import TrashItem, belongings_of
 
 # What an erasure writes, noted before it does: the proof of a run that is killed is made by the next one from this.
 #
@@ -191,6 +189,22 @@ class Eraser:
             self.report.items.append(Item(target, action, reason, project))
         if number := sum(place.in_path for place in every):
             self.report.count("in_paths", number)
+
+    def tell(self, project: str, plan: FilePlan) -> None:
+        """Note what was found in a file."""
+        for line in plan.lines:
+            self.found(project, f"{plan.path}:{line.number}", line.places)
+
+    def write(self, plan: FilePlan) -> None:
+        """Replace a file as planned, and note its hashes.
+
+        Raises:
+            MovedError: it is not what the plan saw.
+            LockHeldError: another process held its lock all the time.
+            OSError: the disk is full.
+        """
+        with self.rewriting(plan.path):
+            apply_file(plan)
 
     def look_into(self, texts: Iterable[bytes]) -> None:
         """Look for what must go where a plan does not, in what is refused or goes as a whole: it shows who is there."""

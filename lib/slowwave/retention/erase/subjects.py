@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from slowwave.errors import UsageError
-from slowwave.retention.erase.needles import Many, Needle, signs_of
+from slowwave.retention.erase.mask import Many, Needle, signs_of
 from slowwave.secrets.finder import find_secrets
 from slowwave.secrets.redactor import Redactor
 from slowwave.secrets.rules import Finding

@@ -20,8 +20,7 @@ import msgspec
 from slowwave.errors import CorruptStateError, RefusedError, SlowwaveError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, move_file, open_file, private_folder, write_all
 from slowwave.formats.sessions import StoreProblem
-from slowwave.locks import locked_file
-from slowwave.processes import is_running
+from slowwave.locks import is_running, locked_file
 from slowwave.stores.archive.pack import (
     SUFFIX,
     Pack,
@@ -30,10 +29,10 @@ from slowwave.stores.archive.pack import (
     Table,
     digest,
     may_name,
+    rewrite,
     table_bytes,
     table_of,
 )
-from slowwave.stores.archive.writer import rewrite
 from slowwave.stores.summary import SessionRow, ShownRow
 
 _LOCK = ".lock"
