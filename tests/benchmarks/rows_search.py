@@ -18,7 +18,8 @@ from slowwave.settings import load_settings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import list_sessions
 from slowwave.stores.search.index import SearchIndex
-from slowwave.stores.search.query import search, terms_of
+from slowwave.stores.search.ranking import search
+from slowwave.stores.search.words import terms_of
 from slowwave.stores.summary import SessionRow
 
 SESSIONS, MESSAGES, WORDS = 2_000, 50, 40

@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 from typing import Protocol
 
 from slowwave.stores.search.index import SearchIndex
-from slowwave.stores.search.query import search, terms_of
+from slowwave.stores.search.ranking import search
+from slowwave.stores.search.words import terms_of
 from slowwave.stores.summary import SessionRow
 
 

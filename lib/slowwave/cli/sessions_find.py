@@ -41,7 +41,7 @@ from slowwave.stores.summary import SessionRow, ShownRow
 if TYPE_CHECKING:
     from slowwave.formats.texts import Words
     from slowwave.stores.archive.shelf import Shelved
-    from slowwave.stores.search.query import Hit
+    from slowwave.stores.search.ranking import Hit
 
 
 _MOST_PROBLEMS = 5
@@ -145,11 +145,8 @@ _LONG_READ = 64 << 20
 
 def find(args: argparse.Namespace) -> int:
     """Print the sessions that fit the words best, the best first."""
-    from slowwave.stores.search.query import (  # noqa: PLC0415 - as above
-        MOST_WORDS,
-        found_sessions,
-        terms_of,
-    )
+    from slowwave.stores.search.ranking import found_sessions  # noqa: PLC0415 - as above
+    from slowwave.stores.search.words import MOST_WORDS, terms_of  # noqa: PLC0415 - as above
 
     wanted = _wanted_by(args)
     terms, cut = terms_of(" ".join(args.query))

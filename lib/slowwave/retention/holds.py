@@ -27,13 +27,13 @@ from slowwave.locks import locked_file
 from slowwave.places import data_folder, state_folder
 from slowwave.quantities import told
 from slowwave.retention.audit import AuditLog, Entry
-from slowwave.retention.context import Member, named_after, paths_of, session_files
+from slowwave.retention.sessions import Member, named_after, paths_of, session_files
 from slowwave.stores.archive.pack import Pack, PackedSession
 from slowwave.stores.archive.shelf import Shelved, ids_of
 from slowwave.stores.trash import TrashItem, belongings_of, ids_in
 
 if TYPE_CHECKING:
-    from slowwave.retention.erase.mask import Needle
+    from slowwave.retention.erase.subjects import Needle
 
 
 FILE = "holds.json"
@@ -196,7 +196,7 @@ def _overlaps(hold: Hold, times: tuple[float, float] | None) -> bool:
 
 @lru_cache(maxsize=64)
 def _needle(person: str) -> "Needle":
-    from slowwave.retention.erase.mask import Needle  # noqa: PLC0415 - whoever lists holds looks for nobody
+    from slowwave.retention.erase.subjects import Needle  # noqa: PLC0415 - whoever lists holds looks for nobody
 
     return Needle(person)
 

@@ -22,7 +22,7 @@ from slowwave.memory.transaction import recover
 from slowwave.places import archive_folder, data_folder, state_folder
 from slowwave.report import UNCONFIRMED, Gate, Report
 from slowwave.retention.audit import AuditLog, Told
-from slowwave.retention.context import Archive, Context, Fleet, Guards, paths_of
+from slowwave.retention.context import Archive, Context, Guards
 from slowwave.retention.holds import read_holds
 from slowwave.retention.plan import (
     LATER,
@@ -39,6 +39,7 @@ from slowwave.retention.purge import FOLDER as PURGE
 from slowwave.retention.purge import Purger
 from slowwave.retention.removal import Freer, Remover, settle
 from slowwave.retention.rescue import due_soon, note_due, note_gone, rescue
+from slowwave.retention.sessions import Fleet, paths_of
 from slowwave.settings import Settings
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import known_projects

@@ -11,8 +11,9 @@ from slowwave.formats.notes import entry_note
 from slowwave.formats.openclaw.store import NAME, read_store
 from slowwave.report import Item, Report, RetainItem
 from slowwave.retention.audit import BY_RUN, of_item
-from slowwave.retention.context import Context, Fleet, Member, note_failure, reason_of
+from slowwave.retention.context import Context, note_failure, reason_of
 from slowwave.retention.policy import Decision, Guard, Shortfall, Verdict, decide
+from slowwave.retention.sessions import Fleet, Member
 from slowwave.settings import RetentionSettings
 from slowwave.settings.model import KEEPS, LIMITS, Rules, Subject
 from slowwave.stores.trash import TrashItem, throw_away

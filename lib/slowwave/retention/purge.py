@@ -33,12 +33,13 @@ from slowwave.memory.model import name_to_json
 from slowwave.places import state_folder
 from slowwave.report import Item
 from slowwave.retention.audit import AuditLog, Entry, of_shelved
-from slowwave.retention.context import Context, Member, note_failure, reason_of
+from slowwave.retention.context import Context, note_failure, reason_of
 from slowwave.retention.erase.machine import recorded_in
 from slowwave.retention.erase.memory import OwnFile, apply_own
 from slowwave.retention.erase.transcripts import stands
 from slowwave.retention.holds import read_holds
 from slowwave.retention.rescue import wanted_of
+from slowwave.retention.sessions import Member
 from slowwave.stores.trash import belongings_of
 
 # what a tombstone can hide (``session_storage.rs``, second pass of the loader)

@@ -22,10 +22,11 @@ from slowwave.locks import WAIT_S, retaining
 from slowwave.places import archive_folder, home_folder
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, Entry, Told, of_item, of_shelved
-from slowwave.retention.context import Archive, Context, Member, is_of_machine, note_failure, reason_of
+from slowwave.retention.context import Archive, Context, is_of_machine, note_failure, reason_of
 from slowwave.retention.holds import Facts, facts_of, facts_of_item, held_by, read_holds, texts_in
 from slowwave.retention.plan import REMOVED, note, refuse
 from slowwave.retention.policy import Verdict
+from slowwave.retention.sessions import Member
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import PackedSession, Wanted
 from slowwave.stores.archive.shelf import Shelved, with_rows
@@ -377,7 +378,7 @@ def refuse_held(plans: Sequence[Removal], settings: Settings, environ: Mapping[s
     holds = read_holds(environ)
     if not holds:
         return
-    from slowwave.retention.context import Fleet, key_of  # noqa: PLC0415 - as above
+    from slowwave.retention.sessions import Fleet, key_of  # noqa: PLC0415 - as above
     from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
 
     fleet = Fleet(known_projects(settings, environ).projects)

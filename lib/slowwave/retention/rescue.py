@@ -22,8 +22,9 @@ from slowwave.memory.model import name_from_json
 from slowwave.places import archive_folder, home_folder
 from slowwave.report import Item, Report
 from slowwave.retention.audit import Told, of_shelved
-from slowwave.retention.context import Context, Member, key_of, paths_of, reason_of
+from slowwave.retention.context import Context, reason_of
 from slowwave.retention.plan import due_by_client
+from slowwave.retention.sessions import Member, key_of, paths_of
 from slowwave.stores.archive.pack import PackedSession, Wanted
 from slowwave.stores.archive.shelf import Shelved, ids_of, pack_name, rescued_bytes, with_rows
 from slowwave.stores.projects import Project

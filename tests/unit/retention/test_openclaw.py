@@ -11,8 +11,8 @@ from slowwave.formats.openclaw.store import read_store
 from slowwave.places import archive_folder
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import AuditLog
-from slowwave.retention.context import Fleet
 from slowwave.retention.holds import place_hold
+from slowwave.retention.sessions import Fleet
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.trash import restore, trash_folder, trash_items

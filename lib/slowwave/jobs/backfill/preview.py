@@ -18,17 +18,16 @@ import msgspec
 from slowwave.extraction.job import ask_model, extract_one
 from slowwave.extraction.model.summary import USUAL_ANSWER
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, past_runs
+from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, Wanted, past_runs
 from slowwave.jobs.backfill.plan import note_versions, plan_backfill
-from slowwave.jobs.backfill.run import first_words, wanted_of
 from slowwave.jobs.backfill.shard import Collected
 from slowwave.jobs.parameters import BackfillParameters, run_of
 from slowwave.jobs.portions import PAYS_FROM_BYTES
 from slowwave.models.base import prices_of
 from slowwave.models.batch import DISCOUNT
 from slowwave.places import home_folder
-from slowwave.report import Item, Report, counted
-from slowwave.secrets.redactor import Redactor, redactor_of
+from slowwave.report import Item, Report, counted, readable
+from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 
 T = TypeVar("T")
 
@@ -260,6 +259,33 @@ def preview(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
     if plan.sessions:
         past = [one for one in past_runs(environ) if one.model and one.model == plan.settings.model.label]
         note_forecast(report, plan, _foreseen(plan, shards, environ), past)
+    return report
+
+
+def wanted_of(given: BackfillParameters) -> Wanted:
+    """Return the range that parameters mean."""
+    return Wanted(
+        since=given.since,
+        until=given.until,
+        projects=tuple(filter(None, (given.project, *given.projects))),
+        dialects=tuple(given.dialects),
+        sessions=tuple(given.sessions),
+        limit=given.limit,
+        upgrade=given.upgrade,
+        retry_failed=given.retry_failed,
+    )
+
+
+def first_words(plan: Plan) -> Report:
+    """Return a report that says what a plan is about, and what of the range is not in it."""
+    report = Report("backfill", plan.run_id)
+    report.warnings = [NAMELESS(one) for one in plan.warnings]
+    report.counts = {"projects": len(plan.projects), "in_range": plan.counts.get("sessions", 0)}
+    report.counts |= {name: number for name, number in plan.counts.items() if name != "sessions" and number}
+    report.memories = {project.key: str(project.memory) for project in plan.projects}
+    size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
+    text = f"{size}, in {plan.pieces:,} piece{'' if plan.pieces == 1 else 's'}"
+    report.items.append(Item(plan.run_id, "backfill", text))
     return report
 
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 import msgspec
 
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError, told
-from slowwave.jobs.backfill.folder import Folder, Pace, Plan, Shard, Wanted, backfills_folder, note_speed
+from slowwave.jobs.backfill.folder import Folder, Pace, Plan, Shard, backfills_folder, note_speed
 from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back
 from slowwave.jobs.backfill.plan import cover, plan_backfill
-from slowwave.jobs.backfill.preview import preview
+from slowwave.jobs.backfill.preview import first_words, preview, wanted_of
 from slowwave.jobs.backfill.shard import Done, ShardReader, reading
 from slowwave.jobs.conclusion import (
     Around,
@@ -48,7 +48,7 @@ from slowwave.locks import beside_jobs
 from slowwave.observability.night import read_nights
 from slowwave.observability.progress import watcher
 from slowwave.observability.telemetry import json_logs, log_report, log_step
-from slowwave.report import Item, Report, Span, counted, readable
+from slowwave.report import Item, Report, Span
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
 
@@ -149,33 +149,6 @@ def _title(began: Began, plan: Plan) -> str:
 def _runner(given: BackfillParameters, settings: Settings) -> str:
     """Return who reads: what is asked for now wins, also over what the run was begun with."""
     return settings.backfill.task_runner if given.runner == AS_SET else given.runner
-
-
-def wanted_of(given: BackfillParameters) -> Wanted:
-    """Return the range that parameters mean."""
-    return Wanted(
-        since=given.since,
-        until=given.until,
-        projects=tuple(filter(None, (given.project, *given.projects))),
-        dialects=tuple(given.dialects),
-        sessions=tuple(given.sessions),
-        limit=given.limit,
-        upgrade=given.upgrade,
-        retry_failed=given.retry_failed,
-    )
-
-
-def first_words(plan: Plan) -> Report:
-    """Return a report that says what a plan is about, and what of the range is not in it."""
-    report = Report("backfill", plan.run_id)
-    report.warnings = [NAMELESS(one) for one in plan.warnings]
-    report.counts = {"projects": len(plan.projects), "in_range": plan.counts.get("sessions", 0)}
-    report.counts |= {name: number for name, number in plan.counts.items() if name != "sessions" and number}
-    report.memories = {project.key: str(project.memory) for project in plan.projects}
-    size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
-    text = f"{size}, in {plan.pieces:,} piece{'' if plan.pieces == 1 else 's'}"
-    report.items.append(Item(plan.run_id, "backfill", text))
-    return report
 
 
 def pause(given: BackfillParameters, environ: Mapping[str, str]) -> Report:

@@ -20,12 +20,12 @@ from slowwave.formats.writing import Means
 from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.places import home_folder, state_folder
 from slowwave.report import Item, Report
-from slowwave.retention.context import Fleet, Member, key_of
 from slowwave.retention.erase.mask import Place
 from slowwave.retention.erase.memory import Gone, what_goes
 from slowwave.retention.erase.subjects import What
 from slowwave.retention.erase.transcripts import FOLDER, Along, FilePlan, apply_file, records_of, remove_for_good
 from slowwave.retention.holds import Facts, facts_of, files_below, held_by, read_holds
+from slowwave.retention.sessions import Fleet, Member, key_of
 from slowwave.settings import Settings
 from slowwave.stores.activity import live_reason
 from slowwave.stores.projects import Project

@@ -41,7 +41,6 @@ from slowwave.memory.team import parsed, shared_files, shared_folder
 from slowwave.memory.transaction import recover
 from slowwave.places import archive_folder, data_folder, home_folder, scheduler_folder, state_folder
 from slowwave.report import Item, Report
-from slowwave.retention.context import Fleet, session_files
 from slowwave.retention.erase.eraser import Eraser
 from slowwave.retention.erase.mask import STUCK, Place, marked, overwritten
 from slowwave.retention.erase.memory import OwnFile, apply_own, caches, plan_own, with_event
@@ -84,6 +83,7 @@ from slowwave.retention.erase.transcripts import (
     write_parts_journal,
 )
 from slowwave.retention.holds import Facts, Hold, facts_of, files_below, files_of, held_by, held_reason, texts_in
+from slowwave.retention.sessions import Fleet, session_files
 from slowwave.stores.archive.pack import Pack, change_pack
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.projects import Project

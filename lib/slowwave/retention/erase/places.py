@@ -26,11 +26,11 @@ from slowwave.memory.folder import global_folder
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
 from slowwave.report import Item
-from slowwave.retention.context import home_files
 from slowwave.retention.erase.eraser import Eraser, Names
 from slowwave.retention.erase.mask import STUCK, Place, is_packed, layers, overwritten
 from slowwave.retention.erase.subjects import What
 from slowwave.retention.erase.transcripts import FilePlan, Line, drop_lines, lines_of, plain_bytes, plan_file
+from slowwave.retention.sessions import home_files
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import SUFFIX as PACK
 from slowwave.stores.projects import Project

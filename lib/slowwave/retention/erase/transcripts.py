@@ -31,11 +31,11 @@ from slowwave.locks import locked_file
 from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.places import archive_folder
 from slowwave.retention.audit import AuditLog, Entry
-from slowwave.retention.context import Fleet, session_files
 from slowwave.retention.erase.mask import STUCK, Place, masked
 from slowwave.retention.erase.subjects import What
 from slowwave.retention.holds import Facts, facts_of_item, facts_of_shelved, texts_in
 from slowwave.retention.removal import as_found
+from slowwave.retention.sessions import Fleet, session_files
 from slowwave.secrets.blocklist import moment_name, record_name, record_names
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import SUFFIX as PACK

@@ -34,7 +34,7 @@ from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.archive.sessions import laid_out
 from slowwave.stores.archive.shelf import Shelf, Shelved
 from slowwave.stores.roots import session_of_file
-from slowwave.stores.search.query import plain, spaced
+from slowwave.stores.search.words import plain, spaced
 from slowwave.stores.summary import SessionRow, kept_title
 
 VERSION = 2
@@ -602,7 +602,7 @@ def _mark(raw: bytes) -> Mark | None:
 
 
 def _title(row: SessionRow) -> str:
-    from slowwave.stores.search.query import plain  # noqa: PLC0415
+    from slowwave.stores.search.words import plain  # noqa: PLC0415
 
     # a title that a client keeps beside its sessions was in no catalogue yet
     return plain(kept_title(row.title))
