@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal
 
-from slowwave.samples.script import (
+from tests.week.script import (
     Answer,
     Call,
     Delegation,

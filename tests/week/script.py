@@ -14,6 +14,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal, get_args
 from uuid import UUID
 
+from slowwave.samples import secrets
+
 SayKind = Literal["user", "queued", "retract", "agent", "think", "pause", "compact", "part", "summary", "report"]
 Tool = Literal["Bash", "Read", "Edit", "Write", "Grep"]
 Client = Literal["claude 1.0", "claude 2.0", "claude 2.1", "cersei", "pi", "codex", "opencode"]
@@ -434,25 +436,7 @@ class SampleFile:
     modified: datetime
 
 
-# The fake secrets of the sample week: shaped like real ones, good for nothing, and nowhere whole in this source.
-#
-# They prove that redaction works. Each is joined when the week is built, so that the scanners of code hosts, which look
-# for exactly these shapes, have nothing to find in the repository.
-
-_PIECES: dict[str, tuple[str, ...]] = {
-    # the access key id and secret of a cloud, which spell out that they are none
-    "aws_key": ("AK", "IA", "SAMPLE", "FAKE", "KEY", "234"),
-    "aws_secret": ("fakeFAKE", "fake/", "notAReal", "Key+", "tern0", "Week7", "Story"),
-    # a password inside a connection URL
-    "db_url": ("postgres", "://", "tern_app", ":", "fake-", "Horse9", "-staple", "@", "db.staging.invalid", "/tern"),
-}
-
 _MARK = re.compile(r"\{\{(\w+)\}\}")
-
-
-def secrets() -> dict[str, str]:
-    """Return the planted fake secrets by name, each as it stands in the transcripts."""
-    return {name: "".join(pieces) for name, pieces in _PIECES.items()}
 
 
 def fill(text: str) -> str:

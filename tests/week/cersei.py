@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from slowwave.samples.claude import Written
-from slowwave.samples.script import (
+from tests.week.claude import Written
+from tests.week.script import (
     Answer,
     Call,
     Delegation,

@@ -8,7 +8,7 @@ import orjson
 from slowwave.formats.model import Text, Thinking, ToolCall
 from slowwave.formats.pi import write as encode
 from slowwave.formats.times import millisecond_time
-from slowwave.samples.script import (
+from tests.week.script import (
     Answer,
     Call,
     Delegation,

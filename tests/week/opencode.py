@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 import orjson
 
-from slowwave.samples.script import (
+from tests.week.script import (
     Answer,
     Call,
     Delegation,
@@ -254,4 +254,4 @@ def _store(rows: sqlite3.Connection, one: Begun, session: Session) -> None:
 def _insert(rows: sqlite3.Connection, table: str, values: Mapping[str, object]) -> None:
     names, marks = ", ".join(values), ", ".join("?" * len(values))
     # two sessions may be of one repository
-    rows.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))  # noqa: S608 - names of our own
+    rows.execute(f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))

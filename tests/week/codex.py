@@ -9,7 +9,7 @@ import orjson
 from slowwave.formats.codex import write as encode
 from slowwave.formats.model import Text, Thinking, ToolCall
 from slowwave.formats.times import millisecond_time
-from slowwave.samples.script import (
+from tests.week.script import (
     Answer,
     Call,
     Delegation,
