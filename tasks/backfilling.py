@@ -21,11 +21,9 @@ from slowwave.jobs.run import discreet
 from slowwave.jobs.story import printable
 from slowwave.observability.progress import watched_by, watcher
 from slowwave.report import Report
-from tasks.announcement import announce
-from tasks.discretion import discreet_errors
-from tasks.logs import name_run
-from tasks.progress import Shown
+from tasks.logs import Shown, discreet_errors, name_run
 from tasks.repeating import repeatable
+from tasks.stages import announce
 
 # Longer than any shard; it only breaks a hung file system out.
 TIMEOUT_S = 24 * 3600

@@ -167,7 +167,7 @@ def test_every_import_points_down() -> None:
 @pytest.mark.parametrize(
     ("where", "source"),
     [
-        ("lib/slowwave/report.py", "def f():\n    import tasks.planning"),
+        ("lib/slowwave/report.py", "def f():\n    import tasks.stages"),
         ("lib/slowwave/report.py", "def f():\n    from prefect import flow"),
         ("lib/slowwave/formats/walk.py", "from prefect.client import x"),
         ("lib/slowwave/formats/lines.py", "from slowwave import stores"),

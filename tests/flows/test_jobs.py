@@ -22,7 +22,7 @@ from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.service.server import entrypoint_of, load_job
 from slowwave.stores.projects import Project
-from tasks import planning
+from tasks import stages
 from tests.unit.compaction.job.talks import NOW as NIGHT
 from tests.unit.compaction.job.talks import Talk
 from tests.unit.secrets.keys import give_key
@@ -161,7 +161,7 @@ def test_a_dry_run_plans_shows_the_plan_and_changes_nothing(own_home: Path, monk
 
 def test_a_night_publishes_its_funnel_and_its_memory_diff(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = build(own_home, NOW).home
-    monkeypatch.setattr("tasks.progress.STEPS", 5)
+    monkeypatch.setattr("tasks.logs.STEPS", 5)
     asked = given(store, run_id="published", overrides=["extraction.batch_sessions=2"])
     state = flow_state("nightly", asked, monkeypatch)
 
@@ -228,7 +228,7 @@ def test_a_parked_dream_is_named(own_home: Path, monkeypatch: pytest.MonkeyPatch
     assert "would lose 40 %" in state.message
 
 
-@pytest.mark.parametrize("place", [(steps, "consolidate"), (planning, "name_run")], ids=["at work", "just planned"])
+@pytest.mark.parametrize("place", [(steps, "consolidate"), (stages, "name_run")], ids=["at work", "just planned"])
 def test_a_cancellation_passes_through_and_leaves_no_more_than_a_note_of_it(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[ModuleType, str]
 ) -> None:

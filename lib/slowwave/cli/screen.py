@@ -15,9 +15,10 @@ import msgspec
 from slowwave.cli.output import bad, bold, open_to, say, screen_width, short_time, wrapped
 from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
-from slowwave.observability.lessons import Ask, Change, Learned, in_words, short_names
+from slowwave.observability.lessons import Ask, Change, Learned, in_words
 from slowwave.report import LEFT_OUT, readable
 from slowwave.report import counted as in_numbers
+from slowwave.stores.projects import short_names
 
 MOST_ROWS = 8
 MOST_SESSIONS = 20

@@ -110,7 +110,7 @@ def _summary(rows: "list[Standing]") -> str:
 
 def every(rows: "list[Standing]") -> Iterator[str]:
     """Yield everything about each project."""
-    from slowwave.observability.lessons import short_names  # noqa: PLC0415 - --help stays fast
+    from slowwave.stores.projects import short_names  # noqa: PLC0415 - --help stays fast
 
     names = short_names(row.project for row in rows)
     for row in rows:
@@ -125,7 +125,7 @@ def short(rows: "list[Standing]", room: int | None) -> list[str]:
         rows: the projects.
         room: how many lines there are at most; those of which nothing is said are counted. None sets no limit.
     """
-    from slowwave.observability.lessons import short_names  # noqa: PLC0415 - --help stays fast
+    from slowwave.stores.projects import short_names  # noqa: PLC0415 - --help stays fast
 
     names = short_names(row.project for row in rows)
     wide = min(max(len(name) for name in names.values()), 28)

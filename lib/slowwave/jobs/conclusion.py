@@ -16,14 +16,13 @@ from typing import Literal
 import msgspec
 
 from slowwave.errors import SlowwaveError, told
-from slowwave.jobs.choice import folders_of, memory_folders
-from slowwave.jobs.run import journal_of
+from slowwave.jobs.run import folders_of, journal_of, memory_folders
 from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS, unfit
 from slowwave.memory.model import name_to_json
 from slowwave.models.base import Account, ModelError, read_account
 from slowwave.observability.alarms import REMEMBERING, alarms_of
-from slowwave.observability.lessons import Learned, short_names
+from slowwave.observability.lessons import Learned
 from slowwave.observability.memories import Known, known_of
 from slowwave.observability.night import (
     BROKEN,
@@ -46,7 +45,7 @@ from slowwave.report import Report
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings
-from slowwave.stores.projects import Project
+from slowwave.stores.projects import Project, short_names
 
 # Nobody expects a memory of a changed session below this, as long as no candidate comes of it.
 WORTH_READING = 32 << 10

@@ -5,6 +5,8 @@ A step that goes wrong stays within its project, and whatever a report quotes, i
 The language model of a run: one for all steps and projects in a process, one account for all of its processes.
 
 At a provider's batch price a night reads the answers to what was asked before, and hands over what was asked last.
+
+Which projects and memory folders ``--project TEXT`` means: the same for every command and every job.
 """
 
 import errno
@@ -24,14 +26,17 @@ from slowwave.clock import Clock, FixedClock, SystemClock
 from slowwave.errors import SlowwaveError, UnwritableError, told
 from slowwave.files import private_folder, write_all
 from slowwave.journal import remove_leftovers
+from slowwave.memory.folder import NAME, MemoryFolder, global_folder
 from slowwave.models import model_of
 from slowwave.models.base import Account, LanguageModel, Meter, ModelError, read_account
-from slowwave.places import home_folder, state_folder
+from slowwave.places import archive_folder, home_folder, state_folder
 from slowwave.report import Gate, Item, Report, Span
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import ModelSettings, Settings
-from slowwave.stores.projects import Project
+from slowwave.stores.discovery import known_projects
+from slowwave.stores.projects import Project, chosen_by
+from slowwave.stores.roots import store_roots
 
 if TYPE_CHECKING:
     from slowwave.models.batch import Provider, Spool
@@ -435,3 +440,45 @@ def _count(report: Report, **numbers: int) -> None:
     for name, number in numbers.items():
         if number:
             report.count(name, number)
+
+
+def require_input(settings: Settings, environ: Mapping[str, str], project: str) -> None:
+    """Refuse stores and projects that no job could work on; looking for a project takes a walk through the stores.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    if project:
+        chosen_by(project, known_projects(settings, environ).projects, lambda p: (p.key, p.root))
+    else:
+        store_roots(settings, environ, [])
+
+
+def memory_folders(settings: Settings, environ: Mapping[str, str], project: str = "") -> list[MemoryFolder]:
+    """Return the memory folders that exist, of all projects or of the chosen ones; the global one is a project, too.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    projects = known_projects(settings, environ).projects
+    everywhere = folders_of(projects, settings, environ)
+    if project == NAME and any(folder.is_global for folder in everywhere):
+        return [folder for folder in everywhere if folder.is_global]
+    if not project:
+        return everywhere
+    return folders_of(chosen_by(project, projects, lambda p: (p.key, p.root)), settings, environ, chosen=True)
+
+
+def folders_of(
+    projects: Sequence[Project], settings: Settings, environ: Mapping[str, str], *, chosen: bool = False
+) -> list[MemoryFolder]:
+    """Return the memory folders of projects that exist, and the global one unless they are ``chosen``."""
+    archive = archive_folder(environ)
+    folders = [MemoryFolder(p.key, p.memory.resolve(), (*p.folders, archive)) for p in projects if p.memory.is_dir()]
+    shared = global_folder(settings, environ)
+    if not chosen and shared.is_dir():
+        everywhere = (*(folder for p in projects for folder in p.folders), archive)
+        folders.append(MemoryFolder(NAME, shared.resolve(), everywhere, is_global=True))
+    return folders

@@ -24,7 +24,7 @@ from slowwave.consolidation.gates import (
 from slowwave.consolidation.lock import refusal
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.failures import read_failures
-from slowwave.jobs.choice import chosen_by, memory_folders
+from slowwave.jobs.run import memory_folders
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.hooks import spoken
@@ -44,7 +44,7 @@ from slowwave.settings import ModelSettings, RetentionSettings, Settings
 from slowwave.stores.activity import active_reason
 from slowwave.stores.archive.shelf import rescue_packs, rescued_bytes
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.projects import Project
+from slowwave.stores.projects import Project, chosen_by
 from slowwave.stores.trash import trash_folder, trash_items, trash_size
 
 if TYPE_CHECKING:

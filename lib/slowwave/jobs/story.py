@@ -20,7 +20,6 @@ import msgspec
 
 from slowwave.errors import SlowwaveError, told
 from slowwave.formats.registry import NAMES
-from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.conclusion import (
     Around,
     Began,
@@ -59,7 +58,7 @@ from slowwave.retention.audit import Line
 from slowwave.retention.policy import check
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.projects import Project
+from slowwave.stores.projects import Project, chosen_by
 
 
 @dataclass(frozen=True, slots=True)

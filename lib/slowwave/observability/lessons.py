@@ -5,7 +5,6 @@ change, out of what a plan would write there. What needs a person is the inbox, 
 counted. Words stand in the ledgers alone, so what was erased there is in no screen that is drawn later.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +29,6 @@ Kind = Literal["new", "changed", "replaced", "forgotten", "moved"]
 KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "forgotten", "moved")
 # folders whose inbox is looked at for one screen: a fleet has more than a person reads in one morning
 MOST_INBOXES = 200
-_HOME = re.compile(r"-(?:home|Users)-[^-]+-(?=.)")
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -404,14 +402,3 @@ def urgency(ask: Ask) -> tuple[bool, int, bool, float, str, str]:
         ask.text,
         ask.id,
     )
-
-
-def short_names(keys: Iterable[str]) -> dict[str, str]:
-    """Return what people call projects: their keys without the home folder, where that names one project only.
-
-    ``--project`` takes these names, too: it asks for a part of the key.
-    """
-    every = list(dict.fromkeys(keys))
-    short = {key: (_HOME.sub("", key, count=1) if _HOME.match(key) else key).lstrip("-") or key for key in every}
-    known = Counter(short.values())
-    return {key: name if known[name] == 1 else key for key, name in short.items()}

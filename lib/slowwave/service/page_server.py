@@ -24,9 +24,9 @@ import msgspec
 from slowwave.clock import Clock
 from slowwave.errors import SlowwaveError, told
 from slowwave.files import atomic_write, file_bytes, private_folder
-from slowwave.jobs.choice import memory_folders
 from slowwave.jobs.conclusion import Around, view_now
 from slowwave.jobs.review import VERBS, Desk, Verb
+from slowwave.jobs.run import memory_folders
 from slowwave.observability.memories import known_of
 from slowwave.observability.page import html_of
 from slowwave.places import home_folder, state_folder

@@ -6,6 +6,7 @@ working folder. A worktree counts as its repository, a folder that was moved as 
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from slowwave.errors import SettingsError, UnreadableError
+from slowwave.errors import NotFoundError, SettingsError, UnreadableError, meant
 from slowwave.formats.claude.client import FOLDER_OF_PROJECT
 from slowwave.formats.sessions import Place, StoredSession, StoreProblem
 from slowwave.formats.walk import SUFFIX
@@ -311,3 +312,48 @@ def _main_repository(mark: Path) -> str:
     if text.startswith("gitdir:") and target.parent.name == "worktrees" and target.parent.parent.name == _GIT:
         return str(target.parent.parent.parent)
     return ""
+
+
+# What people call projects, and which of them a text means: the same for every command and every job.
+
+MOST_NAMES = 8
+_HOME = re.compile(r"-(?:home|Users)-[^-]+-(?=.)")
+
+
+def short_names(keys: Iterable[str]) -> dict[str, str]:
+    """Return what people call projects: their keys without the home folder, where that names one project only.
+
+    ``--project`` takes these names, too: it asks for a part of the key.
+    """
+    every = list(dict.fromkeys(keys))
+    short = {key: (_HOME.sub("", key, count=1) if _HOME.match(key) else key).lstrip("-") or key for key in every}
+    known = Counter(short.values())
+    return {key: name if known[name] == 1 else key for key, name in short.items()}
+
+
+def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
+    """Return the things whose project key or working folder contains ``text``; "" chooses all.
+
+    Where ``text`` is the whole key, working folder or name on the screen of some, these alone are meant.
+
+    Args:
+        text: what a person gave.
+        things: projects, or anything that belongs to one.
+        names: returns the key and the working folder of a thing's project.
+
+    Raises:
+        NotFoundError: nothing matches; the message names what there is.
+    """
+    if not text:
+        return list(things)
+    shown = short_names(names(thing)[0] for thing in things)
+    exact = [thing for thing in things if text in (*names(thing), shown.get(names(thing)[0]))]
+    chosen = exact or [thing for thing in things if any(text in name for name in names(thing))]
+    if not chosen:
+        known = sorted(set(shown.values()))
+        more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+        near = meant(text, known)
+        raise NotFoundError(
+            f"no project matches {text!r}{near}; found: {', '.join(known[:MOST_NAMES]) or 'none'}{more}"
+        )
+    return chosen

@@ -26,7 +26,6 @@ from slowwave.files import atomic_write, file_bytes
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.times import parse_time
 from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, changed_since, latest
-from slowwave.jobs.choice import chosen_by
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates
@@ -35,7 +34,7 @@ from slowwave.report import Item, Report
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import known_projects, list_sessions
-from slowwave.stores.projects import Project
+from slowwave.stores.projects import Project, chosen_by
 
 # Which sessions a range means: by project, dialect, id and the time of what happened in them.
 
