@@ -34,10 +34,6 @@ class Period:
 
         Args:
             value: a text such as ``30d``, ``6 months``, ``1y 6 months`` or ``unlimited``.
-
-        Raises:
-            ValueError: it is none; a bare number is refused, nobody can tell hours from days in a settings file, and
-                so is ``6m``, since half of those who write it mean months.
         """
         self.text = str(value).strip()
         # months, and what is of a fixed length
@@ -103,11 +99,7 @@ class PeriodOrOff(Period):
     __slots__ = ("is_off",)
 
     def __init__(self, value: object) -> None:
-        """Read a period, or that there is none.
-
-        Raises:
-            ValueError: it is neither.
-        """
+        """Read a period, or that there is none."""
         self.is_off = str(value).strip().lower() == OFF
         try:
             super().__init__("0s" if self.is_off else value)
@@ -120,11 +112,7 @@ class Count(int):
     """A number of things, at least 1, or ``unlimited``."""
 
     def __new__(cls, value: object) -> Self:
-        """Read a count.
-
-        Raises:
-            ValueError: it is no whole number, or less than 1: what keeps nothing would remove everything.
-        """
+        """Read a count."""
         text = str(value).strip().lower()
         if text == UNLIMITED:
             return super().__new__(cls, _MOST)
@@ -146,11 +134,7 @@ class ByteCount(Count):
     """A number of bytes, at least 1, or ``unlimited``. ``kB``, ``MB`` are decimal, ``KiB``, ``MiB`` binary."""
 
     def __new__(cls, value: object) -> Self:
-        """Read a number of bytes.
-
-        Raises:
-            ValueError: it is none.
-        """
+        """Read a number of bytes."""
         text = str(value).strip()
         match = _BYTES.fullmatch(text)
         if text.lower() != UNLIMITED and match is None:

@@ -53,19 +53,12 @@ WORTH_READING = 32 << 10
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """When a run began, and over what.
-
-    Attributes:
-        run_id: its id.
-        at: what time it was for the run.
-        timer: the reading of a clock that only moves forward, in seconds.
-        partial: whether only chosen projects are worked on.
-    """
+    """When a run began, and over what."""
 
     run_id: str
-    at: datetime
-    timer: float
-    partial: bool = False
+    at: datetime  # what time it was for the run
+    timer: float  # the reading of a clock that only moves forward, in seconds
+    partial: bool = False  # whether only chosen projects are worked on
 
 
 @dataclass(frozen=True, slots=True)

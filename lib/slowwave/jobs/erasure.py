@@ -54,29 +54,18 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Certificate(msgspec.Struct, frozen=True):
-    """The certificate of one run.
+    """The certificate of one run."""
 
-    Attributes:
-        run: id of the run.
-        at: when it ended.
-        subjects: what was asked for, by kind and keyed fingerprint.
-        searched: numbers of projects, sessions and other files that were looked through.
-        done: what was taken out, by place.
-        refused: what was left, and why; the same run, repeated, deals with it when the reason is gone.
-        failures: what went wrong.
-        left_out: what was not searched, and why.
-        files: every file that was written, with the SHA-256 of its bytes before and after; "" when it went.
-    """
-
-    run: str
-    at: str
-    subjects: tuple[str, ...]
-    searched: dict[str, int]
-    done: tuple[Line, ...]
-    refused: tuple[Line, ...]
-    failures: tuple[str, ...]
+    run: str  # id of the run
+    at: str  # when it ended
+    subjects: tuple[str, ...]  # what was asked for, by kind and keyed fingerprint
+    searched: dict[str, int]  # numbers of projects, sessions and other files that were looked through
+    done: tuple[Line, ...]  # what was taken out, by place
+    refused: tuple[Line, ...]  # what was left, and why; the same run, repeated, deals with it when the reason is gone
+    failures: tuple[str, ...]  # what went wrong
+    # every file that was written, with the SHA-256 of its bytes before and after; "" when it went
     files: tuple[Changed, ...]
-    left_out: tuple[Line, ...]
+    left_out: tuple[Line, ...]  # what was not searched, and why
     v: int = 2
 
 
@@ -247,12 +236,7 @@ def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "",
 def _look_first(
     asked: Asked, what: Subjects, key: bytes, run: Run, plan: Report, elsewhere: str, confirm: int
 ) -> list[str]:
-    """Return what is to be said before anything is done: what is nowhere, and how many paths would break.
-
-    Raises:
-        UsageError: something that was asked for is nowhere.
-        RefusedError: whole folders would get names that lead nowhere, and nobody confirmed that.
-    """
+    """Return what is to be said before anything is done: what is nowhere, and how many paths would break."""
     projects, _ = chosen_projects("erase", dataclasses.replace(run, dry_run=True))
     blocked = Blocked(key, read_blocked(run.environ))
     warnings: list[str] = []

@@ -50,31 +50,18 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """Everything that the tasks of one run need to know.
-
-    Attributes:
-        run_id: id of the run.
-        settings: the settings in force.
-        force: whether gates are passed.
-        dry_run: whether anything may change.
-        now: what time it is for this run, or None for the real time.
-        projects: all projects of the run.
-        batches: shares of sessions; one task run each.
-        groups: projects by index; one task run each.
-        rehearsal: as in :class:`Run`.
-        project: as in :class:`Run`.
-    """
+    """Everything that the tasks of one run need to know."""
 
     run_id: str
     settings: Settings
-    force: bool
-    dry_run: bool
-    now: datetime | None
-    projects: list[Project]
-    batches: list[list[Share]]
-    groups: list[list[int]]
-    rehearsal: Path | None = None
-    project: str = ""
+    force: bool  # whether gates are passed
+    dry_run: bool  # whether anything may change
+    now: datetime | None  # what time it is for this run, or None for the real time
+    projects: list[Project]  # all projects of the run
+    batches: list[list[Share]]  # shares of sessions; one task run each
+    groups: list[list[int]]  # projects by index; one task run each
+    rehearsal: Path | None = None  # as in :class:`Run`
+    project: str = ""  # as in :class:`Run`
 
     def run(self, environ: Mapping[str, str]) -> Run:
         """Return the run as the library knows it."""

@@ -44,26 +44,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Everything that one run of a job was given.
+    """Everything that one run of a job was given."""
 
-    Attributes:
-        id: names the run in reports and ledgers.
-        settings: the settings in force.
-        clock: what time it is.
-        environ: the environment; HOME and the XDG folders are taken from here.
-        project: only projects whose key or root contains this; "" takes all.
-        force: pass the time and session gates; never the lock, never a live session.
-        dry_run: plan and report, change nothing.
-        rehearsal: where the extraction of a dry run notes what its dream goes by; None where nothing is rehearsed.
-    """
-
-    id: str
+    id: str  # names the run in reports and ledgers
     settings: Settings
-    clock: Clock
-    environ: Mapping[str, str]
-    project: str = ""
-    force: bool = False
-    dry_run: bool = False
+    clock: Clock  # what time it is
+    environ: Mapping[str, str]  # the environment; HOME and the XDG folders are taken from here
+    project: str = ""  # only projects whose key or root contains this; "" takes all
+    force: bool = False  # pass the time and session gates; never the lock, never a live session
+    dry_run: bool = False  # plan and report, change nothing
+    # where the extraction of a dry run notes what its dream goes by; None where nothing is rehearsed
     rehearsal: Path | None = None
 
     @property

@@ -339,15 +339,10 @@ def asks_by_batch(job: str, run: Run) -> bool:
 
 
 class Stage(NamedTuple):
-    """A step of a job that is due: of every project, or of all of them together.
+    """A step of a job that is due: of every project, or of all of them together."""
 
-    Attributes:
-        of_each: the step for one project; None where it is about all of them.
-        of_all: the step about all projects; None where it is one for each.
-    """
-
-    of_each: Step | None = None
-    of_all: Whole | None = None
+    of_each: Step | None = None  # the step for one project; None where it is about all of them
+    of_all: Whole | None = None  # the step about all projects; None where it is one for each
 
     @property
     def name(self) -> str:

@@ -63,31 +63,18 @@ from slowwave.stores.projects import Project, chosen_by
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is going to do.
+    """What a run is going to do."""
 
-    Attributes:
-        job: name of the job.
-        dry_run: whether anything may change.
-        sessions: number of sessions of each project, by project key, in order.
-        report: what discovery already has to say.
-        stages: what is done, in order.
-        began: when the run began; None for plans that nobody concludes.
-        title: what people call the run: its job, its day and its projects.
-        manifest: who does what where it goes in portions; one file.
-        batches: number of portions of sessions.
-        groups: number of portions of projects.
-    """
-
-    job: str
-    dry_run: bool
-    sessions: Mapping[str, int]
-    report: Report
-    stages: Sequence[Stage] = ()
-    began: Began | None = None
-    title: str = ""
-    manifest: Path = Path()
-    batches: int = 0
-    groups: int = 0
+    job: str  # name of the job
+    dry_run: bool  # whether anything may change
+    sessions: Mapping[str, int]  # number of sessions of each project, by project key, in order
+    report: Report  # what discovery already has to say
+    stages: Sequence[Stage] = ()  # what is done, in order
+    began: Began | None = None  # when the run began; None for plans that nobody concludes
+    title: str = ""  # what people call the run: its job, its day and its projects
+    manifest: Path = Path()  # who does what where it goes in portions; one file
+    batches: int = 0  # number of portions of sessions
+    groups: int = 0  # number of portions of projects
 
     def logs(self) -> AbstractContextManager[None]:
         """Return what lets a run in portions log where its settings say.
@@ -101,19 +88,13 @@ class Plan:
 
 @dataclass(slots=True)
 class Tally:
-    """Reports by project, as stages come in.
+    """Reports by project, as stages come in."""
 
-    Attributes:
-        plan: the plan that is carried out.
-        projects: the sum of a project's reports so far, by project key.
-        lost: failures that no project can be blamed for.
-        others: reports about all projects together.
-    """
-
-    plan: Plan
+    plan: Plan  # the plan that is carried out
+    # the sum of a project's reports so far, by project key
     projects: dict[str, Report] = field(default_factory=dict[str, Report])
-    lost: list[str] = field(default_factory=list[str])
-    others: list[Report] = field(default_factory=list[Report])
+    lost: list[str] = field(default_factory=list[str])  # failures that no project can be blamed for
+    others: list[Report] = field(default_factory=list[Report])  # reports about all projects together
 
     def add(self, portion: Mapping[str, Report]) -> None:
         """Add the reports of some projects."""

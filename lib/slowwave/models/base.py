@@ -33,68 +33,45 @@ Form = Literal["schema", "json", "lines"]
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One question to a model.
+    """One question to a model."""
 
-    Attributes:
-        purpose: what it is for, one word; the meter and the report count by it.
-        system: who the model is to be and what rules hold.
-        user: the material; secrets are out of it already.
-        schema: JSON schema of the answer. Within the strict subset: every property required, no others allowed.
-        schema_name: name of the schema, letters, digits, ``_`` and ``-``.
-        max_output_tokens: an answer that would need more is cut off and counts as malformed.
-        line_form: how an answer may be written by a model that can give no JSON, as a sentence for the prompt; ""
-            where only JSON will do.
-        is_in_form: says of a plain answer whether it keeps to ``line_form``; None takes any words.
-        identity: what makes it the same question another night although its surroundings have changed; "" for all of
-            its words.
-    """
-
-    purpose: str
-    system: str
-    user: str
+    purpose: str  # what it is for, one word; the meter and the report count by it
+    system: str  # who the model is to be and what rules hold
+    user: str  # the material; secrets are out of it already
+    # JSON schema of the answer. Within the strict subset: every property required, no others allowed.
     schema: Mapping[str, Any]
-    schema_name: str
-    max_output_tokens: int
+    schema_name: str  # name of the schema, letters, digits, ``_`` and ``-``
+    max_output_tokens: int  # an answer that would need more is cut off and counts as malformed
+    # how an answer may be written by a model that can give no JSON, as a sentence for the prompt; "" where only JSON
+    # will do
     line_form: str = ""
+    # says of a plain answer whether it keeps to ``line_form``; None takes any words
     is_in_form: Callable[[str], bool] | None = None
+    # what makes it the same question another night although its surroundings have changed; "" for all of its words
     identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one answer cost.
+    """What one answer cost."""
 
-    Attributes:
-        prompt_tokens: as the server counted them, or else estimated.
-        completion_tokens: the same of the answer.
-        usd: as whoever answered tells it, or else by the prices of the settings; 0.0 where none are set.
-        is_estimated: nobody counted the tokens, at least of one side.
-    """
-
-    prompt_tokens: int
-    completion_tokens: int
-    usd: float = 0.0
-    is_estimated: bool = False
+    prompt_tokens: int  # as the server counted them, or else estimated
+    completion_tokens: int  # the same of the answer
+    usd: float = 0.0  # as whoever answered tells it, or else by the prices of the settings; 0.0 where none are set
+    is_estimated: bool = False  # nobody counted the tokens, at least of one side
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model said.
+    """What a model said."""
 
-    Attributes:
-        data: the decoded JSON; None when the answer came as lines. It has the schema's outer shape at best: whoever
-            uses it checks every value.
-        text: exactly what came.
-        form: how it was asked for.
-        usage: what it cost.
-        model: name of the model, as the server tells it.
-    """
-
+    # the decoded JSON; None when the answer came as lines. It has the schema's outer shape at best: whoever uses it
+    # checks every value.
     data: Any
-    text: str
-    form: Form
-    usage: Usage
-    model: str
+    text: str  # exactly what came
+    form: Form  # how it was asked for
+    usage: Usage  # what it cost
+    model: str  # name of the model, as the server tells it
 
 
 class LanguageModel(Protocol):
@@ -177,27 +154,16 @@ def prices_of(settings: ModelSettings) -> tuple[float, float]:
 
 
 class Account(msgspec.Struct):
-    """What a run has asked and spent.
+    """What a run has asked and spent."""
 
-    Attributes:
-        calls: answers that were paid for.
-        prompt_tokens: tokens of the questions.
-        completion_tokens: tokens of the answers.
-        usd: by the prices of the settings.
-        held_tokens: charged for questions that are on their way.
-        held_usd: the same in money.
-        estimated: answers whose tokens nobody counted.
-        program: the command that answered, with its version.
-    """
-
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    usd: float = 0.0
-    held_tokens: int = 0
-    held_usd: float = 0.0
-    estimated: int = 0
-    program: str = ""
+    calls: int = 0  # answers that were paid for
+    prompt_tokens: int = 0  # tokens of the questions
+    completion_tokens: int = 0  # tokens of the answers
+    usd: float = 0.0  # by the prices of the settings
+    held_tokens: int = 0  # charged for questions that are on their way
+    held_usd: float = 0.0  # the same in money
+    estimated: int = 0  # answers whose tokens nobody counted
+    program: str = ""  # the command that answered, with its version
 
 
 def read_account(journal: Path) -> Account:

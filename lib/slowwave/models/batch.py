@@ -49,62 +49,37 @@ MOST_BYTES = 190_000_000
 
 
 class Question(msgspec.Struct, frozen=True):
-    """A question that waits.
+    """A question that waits."""
 
-    Attributes:
-        id: hash of server and request.
-        server: address of the server that it goes to.
-        request: body of the chat completion.
-    """
-
-    id: str
-    server: str
-    request: dict[str, Any]
+    id: str  # hash of server and request
+    server: str  # address of the server that it goes to
+    request: dict[str, Any]  # body of the chat completion
 
 
 class Parcel(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Questions that go to a server together.
+    """Questions that go to a server together."""
 
-    Attributes:
-        id: names its input file there and here; new for every parcel, so that a repeated one is not taken for the
-            one that failed.
-        server: address of the server.
-        questions: ids of its questions.
-        file: the server's id of the uploaded input; "" before it is known.
-        batch: the server's id of the batch; "" before it is known.
-        at: ISO time of the hand-over.
-        files: what is still to be deleted at the server, when all answers are here.
-    """
-
+    # names its input file there and here; new for every parcel, so that a repeated one is not taken for the one that
+    # failed
     id: str
-    server: str
-    questions: tuple[str, ...]
-    file: str = ""
-    batch: str = ""
-    at: str = ""
-    files: tuple[str, ...] = ()
+    server: str  # address of the server
+    questions: tuple[str, ...]  # ids of its questions
+    file: str = ""  # the server's id of the uploaded input; "" before it is known
+    batch: str = ""  # the server's id of the batch; "" before it is known
+    at: str = ""  # ISO time of the hand-over
+    files: tuple[str, ...] = ()  # what is still to be deleted at the server, when all answers are here
 
 
 class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What came back for a question.
+    """What came back for a question."""
 
-    Attributes:
-        id: the question.
-        body: the chat completion, as the server sent it; None when there is none.
-        error: why there is none.
-        status: the HTTP status of the refusal, or 0.
-        code: the server's code for it, or "".
-        failures: how many parcels that were worked through gave none.
-        at: ISO time of the collection.
-    """
-
-    id: str
-    body: dict[str, Any] | None = None
-    error: str = ""
-    status: int = 0
-    code: str = ""
-    failures: int = 0
-    at: str = ""
+    id: str  # the question
+    body: dict[str, Any] | None = None  # the chat completion, as the server sent it; None when there is none
+    error: str = ""  # why there is none
+    status: int = 0  # the HTTP status of the refusal, or 0
+    code: str = ""  # the server's code for it, or ""
+    failures: int = 0  # how many parcels that were worked through gave none
+    at: str = ""  # ISO time of the collection
 
 
 _WRONG = "not what a spool holds", "delete it: it is asked again"
@@ -284,19 +259,12 @@ _PATIENT = frozenset({"extract"})
 
 @dataclass(frozen=True, slots=True)
 class BatchModel:
-    """A model that is asked by batch where that does no harm, and at once elsewhere.
+    """A model that is asked by batch where that does no harm, and at once elsewhere."""
 
-    Attributes:
-        live: the model that answers at once.
-        server: address of its server.
-        spool: where questions and answers wait.
-        meter: the account of the run; a question is charged by the run that asks it.
-    """
-
-    live: LanguageModel
-    server: str
-    spool: Spool
-    meter: Meter
+    live: LanguageModel  # the model that answers at once
+    server: str  # address of its server
+    spool: Spool  # where questions and answers wait
+    meter: Meter  # the account of the run; a question is charged by the run that asks it
 
     @classmethod
     def of(cls, live: LanguageModel, settings: ModelSettings, environ: Mapping[str, str], meter: Meter) -> "BatchModel":
@@ -389,19 +357,12 @@ _OVER = frozenset({"completed", "expired", "cancelled", "failed"})
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a batch stands.
+    """How a batch stands."""
 
-    Attributes:
-        state: as the server calls it.
-        is_over: whether nothing more comes.
-        files: the server's ids of what came, answers and errors.
-        reason: why the whole batch failed, or "".
-    """
-
-    state: str
-    is_over: bool
-    files: tuple[str, ...]
-    reason: str
+    state: str  # as the server calls it
+    is_over: bool  # whether nothing more comes
+    files: tuple[str, ...]  # the server's ids of what came, answers and errors
+    reason: str  # why the whole batch failed, or ""
 
 
 class Provider:
@@ -524,34 +485,21 @@ _OTHER = "another run is handing over or collecting batches; this one leaves the
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What came.
+    """What came."""
 
-    Attributes:
-        answers: how many questions were answered.
-        failed: how many came back without an answer; they are asked again.
-        waiting: how many are still on their way.
-        tokens: what the answers cost, as the server counted.
-        problems: what went wrong, a sentence each.
-    """
-
-    answers: int = 0
-    failed: int = 0
-    waiting: int = 0
-    tokens: int = 0
-    problems: list[str] = field(default_factory=list[str])
+    answers: int = 0  # how many questions were answered
+    failed: int = 0  # how many came back without an answer; they are asked again
+    waiting: int = 0  # how many are still on their way
+    tokens: int = 0  # what the answers cost, as the server counted
+    problems: list[str] = field(default_factory=list[str])  # what went wrong, a sentence each
 
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """What went out.
+    """What went out."""
 
-    Attributes:
-        questions: how many were handed over.
-        problems: what went wrong, a sentence each.
-    """
-
-    questions: int = 0
-    problems: list[str] = field(default_factory=list[str])
+    questions: int = 0  # how many were handed over
+    problems: list[str] = field(default_factory=list[str])  # what went wrong, a sentence each
 
 
 def fetch(spool: Spool, provider: Provider, server: str, now: datetime) -> Fetched:

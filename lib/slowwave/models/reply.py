@@ -41,25 +41,15 @@ _SHOWN = 120
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a server sent.
+    """What a server sent."""
 
-    Attributes:
-        text: what the model said.
-        finish: why it stopped, as the server tells it.
-        refusal: why it would not answer, or "".
-        prompt_tokens: as the server counted, or None.
-        completion_tokens: the same of the answer.
-        model: the model's name, or "".
-        usd: what it cost, where that is told.
-    """
-
-    text: str
-    finish: str
-    refusal: str
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    model: str
-    usd: float | None = None
+    text: str  # what the model said
+    finish: str  # why it stopped, as the server tells it
+    refusal: str  # why it would not answer, or ""
+    prompt_tokens: int | None  # as the server counted, or None
+    completion_tokens: int | None  # the same of the answer
+    model: str  # the model's name, or ""
+    usd: float | None = None  # what it cost, where that is told
 
 
 def completion_of(body: bytes) -> Completion | None:
@@ -209,21 +199,13 @@ Meaning = Literal[
 
 @dataclass
 class Fault(Exception):  # noqa: N818 - it never leaves this package
-    """A request without an answer.
+    """A request without an answer."""
 
-    Attributes:
-        kind: how it failed.
-        message: in one line, without the key.
-        status: the HTTP status, 0 without one.
-        code: the server's code or type of the error, or "".
-        retry_after: seconds that the server asks to wait, or None.
-    """
-
-    kind: Kind
-    message: str
-    status: int = 0
-    code: str = ""
-    retry_after: float | None = None
+    kind: Kind  # how it failed
+    message: str  # in one line, without the key
+    status: int = 0  # the HTTP status, 0 without one
+    code: str = ""  # the server's code or type of the error, or ""
+    retry_after: float | None = None  # seconds that the server asks to wait, or None
 
 
 _OVERFLOW = re.compile(
@@ -325,18 +307,12 @@ class LadderModel(ABC):
         meter: the account of the run.
         sleep: waits between attempts.
         jitter: a random number from 0 to 1, so that many clients do not come back at once.
-
-    Attributes:
-        forms: how an answer can be asked for, the strictest first.
-        is_form_held: somebody holds the model to a form, and may refuse to.
-        where: whom an error names.
-        remedy: what to look at where nobody is let in.
     """
 
-    forms: Sequence[Form] = ("schema", "json", "lines")
-    is_form_held: bool = True
-    where: str
-    remedy: str
+    forms: Sequence[Form] = ("schema", "json", "lines")  # how an answer can be asked for, the strictest first
+    is_form_held: bool = True  # somebody holds the model to a form, and may refuse to
+    where: str  # whom an error names
+    remedy: str  # what to look at where nobody is let in
 
     def __init__(
         self,
@@ -371,12 +347,7 @@ class LadderModel(ABC):
 
     @abstractmethod
     def _send(self, request: Mapping[str, Any]) -> Completion:
-        """Ask once.
-
-        Raises:
-            Fault: there is no answer.
-            StrangeAnswerError: what came is no answer of a model.
-        """
+        """Ask once."""
 
     def _adapted(self, fault: Fault, request: Mapping[str, Any]) -> bool:  # noqa: ARG002 - for whoever can
         """Say whether what was refused is now sent otherwise."""

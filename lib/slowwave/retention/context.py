@@ -128,11 +128,7 @@ class Archive:
     """The shelf as a run sees it: what it held when the run began, and what the run added."""
 
     def __init__(self, shelf: Shelf) -> None:
-        """Read which sessions it holds.
-
-        Raises:
-            UnreadableError: its folder cannot be listed.
-        """
+        """Read which sessions it holds."""
         self._folder = shelf.folder
         self._held: dict[str, list[Shelved]] = defaultdict(list)
         for one in shelf.sessions():
@@ -195,31 +191,18 @@ class Archive:
 
 @dataclass(frozen=True)
 class Context:
-    """One run.
+    """One run."""
 
-    Attributes:
-        fleet: all sessions of this machine.
-        guards: what must stay.
-        archive: the packs.
-        settings: the settings in force.
-        clock: what time it is.
-        environ: the environment.
-        report: gets what was done and refused.
-        chosen: keys of the projects in which something may go; None for all.
-        dry_run: plan and report, change nothing.
-        rest: waits for so many seconds between two removals.
-    """
-
-    fleet: Fleet
-    guards: Guards
-    archive: Archive
+    fleet: Fleet  # all sessions of this machine
+    guards: Guards  # what must stay
+    archive: Archive  # the packs
     settings: Settings
-    clock: Clock
-    environ: Mapping[str, str]
-    report: Report
-    chosen: Collection[str] | None = None
-    dry_run: bool = False
-    rest: Callable[[float], None] = time.sleep
+    clock: Clock  # what time it is
+    environ: Mapping[str, str]  # the environment
+    report: Report  # gets what was done and refused
+    chosen: Collection[str] | None = None  # keys of the projects in which something may go; None for all
+    dry_run: bool = False  # plan and report, change nothing
+    rest: Callable[[float], None] = time.sleep  # waits for so many seconds between two removals
 
     @property
     def rules(self) -> RetentionSettings:

@@ -21,17 +21,11 @@ Guard = Callable[[Subject], str]
 
 
 class Shortfall(msgspec.Struct, frozen=True):
-    """A limit that could not be reached, since what is above it must stay.
+    """A limit that could not be reached, since what is above it must stay."""
 
-    Attributes:
-        rule: name of the setting.
-        group: dialect, project and source; empty for a quota over a class.
-        over: sessions or bytes above the limit.
-    """
-
-    rule: str
-    group: tuple[str, ...]
-    over: int
+    rule: str  # name of the setting
+    group: tuple[str, ...]  # dialect, project and source; empty for a quota over a class
+    over: int  # sessions or bytes above the limit
 
 
 # the order in which a quota takes them, the least missed first (OpenClaw's maintenance: artifacts, then synthetic)
@@ -39,20 +33,14 @@ LEAST_MISSED: tuple[Source, ...] = ("empty", "deleted", "reset", "archived", "cr
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
-    """What is to become of one session.
+    """What is to become of one session."""
 
-    Attributes:
-        subject: the session.
-        removes: it is to go.
-        rule: what decided: the name of a setting; ``keep`` when it goes because no ``keep_*`` names it; ``future`` when
-            its time has not come yet; "" when no rule is about it.
-        guard: why it stays although ``rule`` says that it goes, or "".
-    """
-
-    subject: Subject
-    removes: bool
+    subject: Subject  # the session
+    removes: bool  # it is to go
+    # what decided: the name of a setting; ``keep`` when it goes because no ``keep_*`` names it; ``future`` when its
+    # time has not come yet; "" when no rule is about it
     rule: str
-    guard: str = ""
+    guard: str = ""  # why it stays although ``rule`` says that it goes, or ""
 
 
 class Decision(msgspec.Struct):

@@ -65,37 +65,24 @@ class Edit(NamedTuple):
 
 
 class PartPlan(NamedTuple):
-    """What is to be done with one file.
+    """What is to be done with one file."""
 
-    Attributes:
-        path: the file.
-        state: what it was like when it was read.
-        edits: lines that go or change, in order.
-        new: all that it is to hold.
-    """
-
-    path: Path
-    state: FileState
-    edits: tuple[Edit, ...]
-    new: bytes
+    path: Path  # the file
+    state: FileState  # what it was like when it was read
+    edits: tuple[Edit, ...]  # lines that go or change, in order
+    new: bytes  # all that it is to hold
 
 
 class PurgePlan(NamedTuple):
-    """What is to be done with a session.
+    """What is to be done with a session."""
 
-    Attributes:
-        steps: files to rewrite now; the plan that is made when they are done has the rest. First links between parts
-            are mended, then hidden records go, last the tombstones that hid something in another part: a killed purge
-            shows nothing again and loses no link.
-        records: how many hidden records go.
-        size: bytes that go with this plan and those after it.
-        refused: why nothing may be done, or "".
-    """
-
+    # files to rewrite now; the plan that is made when they are done has the rest. First links between parts are mended,
+    # then hidden records go, last the tombstones that hid something in another part: a killed purge shows nothing again
+    # and loses no link.
     steps: tuple[PartPlan, ...] = ()
-    records: int = 0
-    size: int = 0
-    refused: str = ""
+    records: int = 0  # how many hidden records go
+    size: int = 0  # bytes that go with this plan and those after it
+    refused: str = ""  # why nothing may be done, or ""
 
 
 class _Part(NamedTuple):
@@ -281,21 +268,13 @@ class Moved(msgspec.Struct, frozen=True):
 
 
 class Moves(msgspec.Struct, frozen=True):
-    """What a purge of one file means for its readers.
+    """What a purge of one file means for its readers."""
 
-    Attributes:
-        path: the file, as :mod:`slowwave.memory.model` spells it.
-        size: bytes that it gets.
-        sha256: of these bytes.
-        session: its session.
-        moved: recorded ranges that are elsewhere, or hold other bytes.
-    """
-
-    path: str
-    size: int
-    sha256: str
-    session: str
-    moved: tuple[Moved, ...]
+    path: str  # the file, as :mod:`slowwave.memory.model` spells it
+    size: int  # bytes that it gets
+    sha256: str  # of these bytes
+    session: str  # its session
+    moved: tuple[Moved, ...]  # recorded ranges that are elsewhere, or hold other bytes
 
 
 _MOVES = Form(Moves, "is no note of a purge", "remove it: memories may name places that hold something else now")
@@ -414,22 +393,14 @@ _CHECK = "check"
 
 
 class Begun(msgspec.Struct, frozen=True):
-    """One purge.
+    """One purge."""
 
-    Attributes:
-        run: id of the run that began it.
-        session: id of the session.
-        dialect: its dialect.
-        records: how many hidden records were to go.
-        size: bytes that were to go.
-        times: time of the last change of each file, by its path, which a purge keeps; another one is its client's.
-    """
-
-    run: str
-    session: str
-    dialect: str
-    records: int
-    size: int
+    run: str  # id of the run that began it
+    session: str  # id of the session
+    dialect: str  # its dialect
+    records: int  # how many hidden records were to go
+    size: int  # bytes that were to go
+    # time of the last change of each file, by its path, which a purge keeps; another one is its client's
     times: dict[str, int]
 
     def is_of(self, session: StoredSession) -> bool:

@@ -37,19 +37,12 @@ _CLAUDE, _OPENCLAW = "Claude Code", "OpenClaw"
 
 
 class Due(NamedTuple):
-    """A session of which its client is about to delete a file.
+    """A session of which its client is about to delete a file."""
 
-    Attributes:
-        member: the session.
-        at: when it may, in seconds since 1970.
-        size: all its bytes.
-        client: which client.
-    """
-
-    member: Member
-    at: float
-    size: int
-    client: str = _CLAUDE
+    member: Member  # the session
+    at: float  # when it may, in seconds since 1970
+    size: int  # all its bytes
+    client: str = _CLAUDE  # which client
 
 
 def due_soon(goes: Collection[str], run: Context) -> list[Due]:

@@ -54,19 +54,14 @@ _PIECES: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A sample week on disk.
+    """A sample week on disk."""
 
-    Attributes:
-        home: the folder that plays a person's home, for ``--store``; every client's sessions lie where it keeps them.
-        built_at: the ``now`` that its week was laid out before; it stays what it was when the week was built first.
-        files: paths of all files of the clients, relative to the home.
-        is_new: True when this call wrote it, False when it was there already.
-    """
-
+    # the folder that plays a person's home, for ``--store``; every client's sessions lie where it keeps them
     home: Path
+    # the ``now`` that its week was laid out before; it stays what it was when the week was built first
     built_at: datetime
-    files: tuple[str, ...]
-    is_new: bool
+    files: tuple[str, ...]  # paths of all files of the clients, relative to the home
+    is_new: bool  # True when this call wrote it, False when it was there already
 
 
 def build(target: Path, now: datetime) -> Sample:

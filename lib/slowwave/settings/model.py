@@ -21,23 +21,14 @@ Source = Literal["interactive", "cron", "subagent", "reset", "deleted", "archive
 
 
 class Subject(msgspec.Struct, frozen=True, gc=False):
-    """A session as retention sees it.
+    """A session as retention sees it."""
 
-    Attributes:
-        id: names it; unique among the subjects of one decision.
-        dialect: of its files.
-        project: key of the project that it worked in.
-        source: what kind of session it is.
-        at: its last activity, in seconds since 1970.
-        size: bytes of its transcripts and those of its sub-agents; what lies beside them is not looked at.
-    """
-
-    id: str
-    dialect: str
-    project: str
-    source: Source
-    at: float
-    size: int
+    id: str  # names it; unique among the subjects of one decision
+    dialect: str  # of its files
+    project: str  # key of the project that it worked in
+    source: Source  # what kind of session it is
+    at: float  # its last activity, in seconds since 1970
+    size: int  # bytes of its transcripts and those of its sub-agents; what lies beside them is not looked at
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -348,11 +339,7 @@ class ModelSettings(_Section, frozen=True):
     ] = False
 
     def __post_init__(self) -> None:
-        """Refuse what contradicts itself.
-
-        Raises:
-            ValueError: a command and a server are both named, or a command is to be asked by batch.
-        """
+        """Refuse what contradicts itself."""
         if self.command and self.base_url:
             raise ValueError("set model.command or model.base_url, not both")
         if self.command and self.batch:

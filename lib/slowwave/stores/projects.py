@@ -25,50 +25,31 @@ T = TypeVar("T")
 
 
 class Project(msgspec.Struct, frozen=True):
-    """A repository or folder that agents worked in, with all its sessions.
+    """A repository or folder that agents worked in, with all its sessions."""
 
-    Attributes:
-        key: what people call it by on the command line, the name of its folder.
-        root: the working folder that its records name (the git root when there is one), or "" when they name none.
-        folders: the folders and databases of the stores that its sessions lie in.
-        memory: its memory folder (it may not exist yet).
-        sessions: all sessions, oldest modification first.
-    """
-
-    key: str
-    root: str
-    folders: tuple[Path, ...]
-    memory: Path
-    sessions: tuple[StoredSession, ...]
+    key: str  # what people call it by on the command line, the name of its folder
+    root: str  # the working folder that its records name (the git root when there is one), or "" when they name none
+    folders: tuple[Path, ...]  # the folders and databases of the stores that its sessions lie in
+    memory: Path  # its memory folder (it may not exist yet)
+    sessions: tuple[StoredSession, ...]  # all sessions, oldest modification first
 
 
 class Discovery(msgspec.Struct):
-    """Everything found under the roots.
+    """Everything found under the roots."""
 
-    Attributes:
-        projects: by key, each with its sessions.
-        problems: everything that was left out, and why.
-    """
-
-    projects: list[Project] = msgspec.field(default_factory=list[Project])
+    projects: list[Project] = msgspec.field(default_factory=list[Project])  # by key, each with its sessions
+    # everything that was left out, and why
     problems: list[StoreProblem] = msgspec.field(default_factory=list[StoreProblem])
 
 
 @dataclass(slots=True)
 class Bundle(Generic[T]):
-    """Things of one place that surely belong together.
+    """Things of one place that surely belong together."""
 
-    Attributes:
-        place: where they lie.
-        cwd: the working folder of the newest of them that names one, or "".
-        mtime_ns: when that one changed.
-        items: the things.
-    """
-
-    place: Place
-    cwd: str
-    mtime_ns: int
-    items: list[T]
+    place: Place  # where they lie
+    cwd: str  # the working folder of the newest of them that names one, or ""
+    mtime_ns: int  # when that one changed
+    items: list[T]  # the things
 
 
 @dataclass(slots=True)

@@ -84,55 +84,33 @@ _content_decoder = msgspec.json.Decoder(str | list[_Block])
 
 
 class Summary(msgspec.Struct):
-    """The running state; it can be stored, read back and fed with the records that came since.
+    """The running state; it can be stored, read back and fed with the records that came since."""
 
-    Attributes:
-        dialect: whose rules hold.
-        records: JSON objects read.
-        messages: messages of the main conversation, tombstoned ones left out, pieces of one message joined.
-        side_messages: messages of sub-agents that lie in the same file.
-        tool_calls: calls that the assistant made.
-        titles: the newest title of each kind.
-        leaves: titles that this file holds for sessions ending in some message (client 1.0 writes them anywhere), in
-            the order in which they were last written.
-        own_leaves: those whose message is in this very session; most are about other sessions.
-        first_prompt: the first text that a person typed, shortened.
-        side_prompt: the first task of a sub-agent, shortened.
-        first_uuid: id of the first message; forks share it with their origin.
-        last_uuid: id of the last message.
-        created: time of the first record that has one.
-        last_activity: newest time of any record.
-        cwd: the first working folder that was named: where the session began.
-        is_fork: records say that they were copied from another session.
-        tombstones: ids that tombstones name; their records do not count.
-        has_header: the record that says what the session is was met; later ones are copies.
-        is_sub_agent: the header says that all of it is a sub-agent's.
-        parent: the session that a header or a copied record names as the one it was started or forked from.
-        session: the first session that a record of Claude Code names; a sub-agent's names the one that started it.
-    """
-
-    dialect: str
-    records: int = 0
-    messages: int = 0
-    side_messages: int = 0
-    tool_calls: int = 0
+    dialect: str  # whose rules hold
+    records: int = 0  # JSON objects read
+    messages: int = 0  # messages of the main conversation, tombstoned ones left out, pieces of one message joined
+    side_messages: int = 0  # messages of sub-agents that lie in the same file
+    tool_calls: int = 0  # calls that the assistant made
     bad_lines: int = 0
-    titles: dict[str, str] = {}
+    titles: dict[str, str] = {}  # the newest title of each kind
+    # titles that this file holds for sessions ending in some message (client 1.0 writes them anywhere), in the order in
+    # which they were last written
     leaves: dict[str, str] = {}
-    own_leaves: dict[str, bool] = {}
-    first_prompt: str = ""
-    side_prompt: str = ""
-    first_uuid: str = ""
-    last_uuid: str = ""
-    created: str = ""
-    last_activity: str = ""
-    cwd: str = ""
-    is_fork: bool = False
-    tombstones: dict[str, bool] = {}
+    own_leaves: dict[str, bool] = {}  # those whose message is in this very session; most are about other sessions
+    first_prompt: str = ""  # the first text that a person typed, shortened
+    side_prompt: str = ""  # the first task of a sub-agent, shortened
+    first_uuid: str = ""  # id of the first message; forks share it with their origin
+    last_uuid: str = ""  # id of the last message
+    created: str = ""  # time of the first record that has one
+    last_activity: str = ""  # newest time of any record
+    cwd: str = ""  # the first working folder that was named: where the session began
+    is_fork: bool = False  # records say that they were copied from another session
+    tombstones: dict[str, bool] = {}  # ids that tombstones name; their records do not count
     message_ids: list[str] = []
-    has_header: bool = False
-    is_sub_agent: bool = False
-    parent: str = ""
+    has_header: bool = False  # the record that says what the session is was met; later ones are copies
+    is_sub_agent: bool = False  # the header says that all of it is a sub-agent's
+    parent: str = ""  # the session that a header or a copied record names as the one it was started or forked from
+    # the first session that a record of Claude Code names; a sub-agent's names the one that started it
     session: str = ""
 
     @property
@@ -310,28 +288,18 @@ class Hints(msgspec.Struct, gc=False, array_like=True):
 
 
 class StoredRow(msgspec.Struct, gc=False):
-    """A row as the catalogue keeps it, with undecoded hints; a listing in which nothing changed needs the row alone.
+    """A row as the catalogue keeps it, with undecoded hints; a listing in which nothing changed needs the row alone."""
 
-    Attributes:
-        row: what is shown.
-        size: of the last part, as are ``mtime_ns``, ``dev`` and ``ino``.
-        parts: all parts of a session that has several, else None.
-        problem: why it is no session, or "".
-        hints: encoded :class:`Hints`.
-        in_database: its file holds other sessions, too.
-        told: what a file beside it told of it.
-    """
-
-    row: SessionRow
-    size: int
+    row: SessionRow  # what is shown
+    size: int  # of the last part, as are ``mtime_ns``, ``dev`` and ``ino``
     mtime_ns: int
     dev: int
     ino: int
-    parts: list[Signature] | None
-    problem: str
-    hints: bytes
-    in_database: bool = False
-    told: str = ""
+    parts: list[Signature] | None  # all parts of a session that has several, else None
+    problem: str  # why it is no session, or ""
+    hints: bytes  # encoded :class:`Hints`
+    in_database: bool = False  # its file holds other sessions, too
+    told: str = ""  # what a file beside it told of it
 
     @property
     def key(self) -> str:
@@ -503,19 +471,12 @@ _BLOCK = 1 << 16
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """How far a session was read, and what to compare before going on from there.
+    """How far a session was read, and what to compare before going on from there."""
 
-    Attributes:
-        files: the parts as they were.
-        cursor: offset behind the last newline that was read in the last part.
-        check: hash of the bytes before the cursor.
-        state: the summary at the cursor.
-    """
-
-    files: list[Signature]
-    cursor: int
-    check: bytes
-    state: Summary
+    files: list[Signature]  # the parts as they were
+    cursor: int  # offset behind the last newline that was read in the last part
+    check: bytes  # hash of the bytes before the cursor
+    state: Summary  # the summary at the cursor
 
 
 class Scanned(msgspec.Struct, frozen=True):

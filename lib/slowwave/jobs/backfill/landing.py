@@ -167,23 +167,15 @@ def land(
 
 
 class Block(msgspec.Struct, frozen=True):
-    """Bytes at the end of a file.
+    """Bytes at the end of a file."""
 
-    Attributes:
-        file: name of the file below the memory folder's own.
-        offset: where they begin; 0 in a file that was not there.
-        size: how many.
-        sha256: of them.
-        existed: whether the file was there before.
-        first: SHA-256 of its first line that is not empty, by which it is found again where the file has become
-            shorter before it; "" in what older versions noted.
-    """
-
-    file: str
-    offset: int
-    size: int
-    sha256: str
-    existed: bool
+    file: str  # name of the file below the memory folder's own
+    offset: int  # where they begin; 0 in a file that was not there
+    size: int  # how many
+    sha256: str  # of them
+    existed: bool  # whether the file was there before
+    # SHA-256 of its first line that is not empty, by which it is found again where the file has become shorter before
+    # it; "" in what older versions noted
     first: str = ""
 
     def holding(self, data: bytes) -> "Block":
@@ -193,27 +185,16 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct):
-    """One landing.
+    """One landing."""
 
-    Attributes:
-        memory: the memory folder.
-        existed: whether it was there before.
-        blocks: what is added, by file.
-        has_new: whether candidates are among it, so that ``extracted.md`` changes.
-        before: hashes of the renewed files, None where there was none.
-        after: the same when it was done.
-        counts: what it brought.
-        state: open, done, cut (a part of it is there, and no more will be) or rolled-back.
-    """
-
-    memory: str
-    existed: bool
-    blocks: list[Block]
-    has_new: bool
-    before: dict[str, str | None]
-    after: dict[str, str | None] = {}
-    counts: dict[str, int] = {}
-    state: str = "open"
+    memory: str  # the memory folder
+    existed: bool  # whether it was there before
+    blocks: list[Block]  # what is added, by file
+    has_new: bool  # whether candidates are among it, so that ``extracted.md`` changes
+    before: dict[str, str | None]  # hashes of the renewed files, None where there was none
+    after: dict[str, str | None] = {}  # the same when it was done
+    counts: dict[str, int] = {}  # what it brought
+    state: str = "open"  # open, done, cut (a part of it is there, and no more will be) or rolled-back
 
 
 def _known(folder: Path) -> Record | None:
@@ -634,11 +615,7 @@ def _cut_torn(landings: Sequence[Landed]) -> None:
 
 
 def _added(memory: Path, folder: Path, record: Record) -> dict[str, str]:
-    """Return the lines of a landing's candidates by their ids; none when they were taken back already.
-
-    Raises:
-        MovedError: the file does not hold them where they were written.
-    """
+    """Return the lines of a landing's candidates by their ids; none when they were taken back already."""
     block = next((block for block in record.blocks if block.file == CANDIDATES), None)
     if block is None:
         return {}
@@ -663,11 +640,7 @@ def _candidate(line: bytes) -> Candidate | None:
 
 
 def _refuse_used(memory: Path, candidates: Collection[str]) -> None:
-    """Refuse to take candidates away from the dreams that rest on them.
-
-    Raises:
-        MovedError: a dream has dealt with some.
-    """
+    """Refuse to take candidates away from the dreams that rest on them."""
     book = read_book(memory)
     if used := [name for name in candidates if name in book.done]:
         raise MovedError(

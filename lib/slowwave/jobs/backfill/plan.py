@@ -126,17 +126,11 @@ FAILED: tuple[Kind, ...] = ("failed", "given_up")
 
 
 class State(msgspec.Struct, frozen=True):
-    """How a session stands.
+    """How a session stands."""
 
-    Attributes:
-        kind: see :data:`Kind`.
-        version: the newest version of the miners that has read of it, or "".
-        why: in words, where the kind alone does not tell.
-    """
-
-    kind: Kind
-    version: str = ""
-    why: str = ""
+    kind: Kind  # see :data:`Kind`
+    version: str = ""  # the newest version of the miners that has read of it, or ""
+    why: str = ""  # in words, where the kind alone does not tell
 
 
 class Ledger:
@@ -428,17 +422,11 @@ _WORDS = {
 
 
 class Coverage(msgspec.Struct):
-    """How far a range was read.
+    """How far a range was read."""
 
-    Attributes:
-        rows: sessions and bytes by project and state in words.
-        sessions: of the range.
-        covered: of them, those that were read by the present version, or of which it would take nothing.
-    """
-
-    rows: dict[tuple[str, str], list[int]] = {}
-    sessions: int = 0
-    covered: int = 0
+    rows: dict[tuple[str, str], list[int]] = {}  # sessions and bytes by project and state in words
+    sessions: int = 0  # of the range
+    covered: int = 0  # of them, those that were read by the present version, or of which it would take nothing
 
     @property
     def percent(self) -> float:
@@ -517,19 +505,12 @@ def table_of(report: Report) -> list[dict[str, Any]]:
 
 
 class Row(msgspec.Struct):
-    """One version in the books, and the sessions that it was the last to read.
+    """One version in the books, and the sessions that it was the last to read."""
 
-    Attributes:
-        sessions: how many.
-        bytes: in them.
-        again: of them, those that are decoded again; the others are taken over as they are.
-        miners: whose findings are added, None for all of them.
-    """
-
-    sessions: int = 0
-    bytes: int = 0
-    again: int = 0
-    miners: list[str] | None = None
+    sessions: int = 0  # how many
+    bytes: int = 0  # in them
+    again: int = 0  # of them, those that are decoded again; the others are taken over as they are
+    miners: list[str] | None = None  # whose findings are added, None for all of them
 
 
 def version_table(shards: Iterable[Shard]) -> dict[str, Row]:

@@ -115,23 +115,14 @@ _LEAST_WIDE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What a sample says about a whole run.
+    """What a sample says about a whole run."""
 
-    Attributes:
-        sampled: sessions that were read for it.
-        cpu: seconds of one processor.
-        wall: seconds, as one process on this machine needs them now.
-        questions: to a model.
-        prompt_tokens: of these, by our estimate.
-        workers: processes that would read at once on this machine.
-    """
-
-    sampled: int
-    cpu: Estimate
-    wall: Estimate
-    questions: Estimate
-    prompt_tokens: Estimate
-    workers: int
+    sampled: int  # sessions that were read for it
+    cpu: Estimate  # seconds of one processor
+    wall: Estimate  # seconds, as one process on this machine needs them now
+    questions: Estimate  # to a model
+    prompt_tokens: Estimate  # of these, by our estimate
+    workers: int  # processes that would read at once on this machine
 
 
 def note_forecast(report: Report, plan: Plan, foreseen: Foreseen, past: Sequence[Past]) -> None:

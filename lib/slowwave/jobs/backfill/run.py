@@ -54,23 +54,14 @@ from slowwave.settings import Settings
 
 
 class Begun(msgspec.Struct, frozen=True):
-    """A run that is there and may go on.
+    """A run that is there and may go on."""
 
-    Attributes:
-        folder: of the run.
-        shards: how many there are; 0 when there is nothing to do.
-        report: what there is to say before anything is read.
-        runner: who reads: threads, dask or ray.
-        began: when it was begun, or taken up, this time.
-        title: what people call the run.
-    """
-
-    folder: Path
-    shards: int
-    report: Report
-    runner: str
-    began: Began
-    title: str = ""
+    folder: Path  # of the run
+    shards: int  # how many there are; 0 when there is nothing to do
+    report: Report  # what there is to say before anything is read
+    runner: str  # who reads: threads, dask or ray
+    began: Began  # when it was begun, or taken up, this time
+    title: str = ""  # what people call the run
 
 
 def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:

@@ -415,17 +415,11 @@ def _is_as_planned(session: StoredSession, batch: Collected) -> bool:
 
 
 class Done(msgspec.Struct):
-    """What became of a shard.
+    """What became of a shard."""
 
-    Attributes:
-        counts: pieces and sessions that were read now.
-        failures: what was lost with its process.
-        is_paused: a pause ended it.
-    """
-
-    counts: Counts
-    failures: list[str] = []
-    is_paused: bool = False
+    counts: Counts  # pieces and sessions that were read now
+    failures: list[str] = []  # what was lost with its process
+    is_paused: bool = False  # a pause ended it
 
 
 ShardReader = Callable[[Path, int], Done]

@@ -124,28 +124,21 @@ class Names:
 
 @dataclass(slots=True)
 class Across:
-    """What all erasers of one run share.
+    """What all erasers of one run share."""
 
-    Attributes:
-        sessions: ids of the sessions that go as a whole.
-        along: those of them that go as forks and copies of others.
-        put_by: those of these that lie in the trash or the archive alone, and what they have to do with the others.
-        forbid: is told of a session, and of the names of its records, before it goes.
-        written: what was written, and notes of it for the next run.
-        seen: files that were dealt with.
-        names: counts the names of files where all of them are dealt with.
-        held: ids of the sessions that something holds.
-        databases: of clients, those with sessions in them, and why one is not written, or "".
-    """
-
-    sessions: set[str] = field(default_factory=set[str])
+    sessions: set[str] = field(default_factory=set[str])  # ids of the sessions that go as a whole
+    # those of them that go as forks and copies of others
     along: Mapping[str, Along] = field(default_factory=dict[str, Along])
+    # those of these that lie in the trash or the archive alone, and what they have to do with the others
     put_by: Mapping[str, str] = field(default_factory=dict[str, str])
+    # is told of a session, and of the names of its records, before it goes
     forbid: Callable[[str, Iterable[str]], None] = lambda _session, _records: None
-    written: Written = field(default_factory=Written)
-    seen: set[Path] = field(default_factory=set[Path])
-    held: set[str] = field(default_factory=set[str])
+    written: Written = field(default_factory=Written)  # what was written, and notes of it for the next run
+    seen: set[Path] = field(default_factory=set[Path])  # files that were dealt with
+    held: set[str] = field(default_factory=set[str])  # ids of the sessions that something holds
+    # of clients, those with sessions in them, and why one is not written, or ""
     databases: dict[Path, str] = field(default_factory=dict[Path, str])
+    # counts the names of files where all of them are dealt with
     names: Names = field(default_factory=lambda: Names(tuple))
 
 

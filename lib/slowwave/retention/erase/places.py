@@ -46,15 +46,10 @@ _OVERLAP = 64 << 10
 
 @dataclass(slots=True)
 class Found:
-    """What was found in a database.
+    """What was found in a database."""
 
-    Attributes:
-        places: what is or was overwritten.
-        refused: what stays, each with the reason.
-    """
-
-    places: list[Place] = field(default_factory=list[Place])
-    refused: list[str] = field(default_factory=list[str])
+    places: list[Place] = field(default_factory=list[Place])  # what is or was overwritten
+    refused: list[str] = field(default_factory=list[str])  # what stays, each with the reason
 
 
 def is_database(path: Path) -> bool:
@@ -182,25 +177,15 @@ class Text(bytes):
 
 @dataclass(slots=True)
 class Value:
-    """One value.
+    """One value."""
 
-    Attributes:
-        table: where it stands, as is ``column``.
-        column: its column.
-        keys: columns that name its row, and their values there.
-        new: what it becomes.
-        places: what is taken out of it.
-        stuck: what stays in it.
-        refused: why nobody can look into it, or "".
-    """
-
-    table: str
-    column: str
-    keys: dict[str, object]
-    new: bytes
-    places: list[Place] = field(default_factory=list[Place])
-    stuck: list[Place] = field(default_factory=list[Place])
-    refused: str = ""
+    table: str  # where it stands, as is ``column``
+    column: str  # its column
+    keys: dict[str, object]  # columns that name its row, and their values there
+    new: bytes  # what it becomes
+    places: list[Place] = field(default_factory=list[Place])  # what is taken out of it
+    stuck: list[Place] = field(default_factory=list[Place])  # what stays in it
+    refused: str = ""  # why nobody can look into it, or ""
 
     @property
     def where(self) -> str:

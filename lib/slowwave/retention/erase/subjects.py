@@ -50,11 +50,7 @@ class Needle:
     """A phrase that is looked for."""
 
     def __init__(self, phrase: str) -> None:
-        """Prepare the search for a phrase.
-
-        Raises:
-            ValueError: it has no letter and no digit, so that it would be found everywhere.
-        """
+        """Prepare the search for a phrase."""
         words = phrase.split()
         if not any(char.isalnum() for char in phrase):
             raise ValueError("write a name or a phrase with at least one letter or digit")
@@ -345,19 +341,12 @@ ERASED = b"[erased]"
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What somebody asked to have erased.
+    """What somebody asked to have erased."""
 
-    Attributes:
-        sessions: ids of sessions, which go as a whole.
-        persons: names of persons, also other names of the same.
-        topics: phrases.
-        patterns: regular expressions.
-    """
-
-    sessions: tuple[str, ...] = ()
-    persons: tuple[str, ...] = ()
-    topics: tuple[str, ...] = ()
-    patterns: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()  # ids of sessions, which go as a whole
+    persons: tuple[str, ...] = ()  # names of persons, also other names of the same
+    topics: tuple[str, ...] = ()  # phrases
+    patterns: tuple[str, ...] = ()  # regular expressions
 
     def __bool__(self) -> bool:
         """Say whether anything was asked for."""
@@ -365,23 +354,14 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 class Hit(NamedTuple):
-    """One range of bytes that must go, whole characters only.
+    """One range of bytes that must go, whole characters only."""
 
-    Attributes:
-        start: where it begins.
-        stop: behind its last byte.
-        family: what kind of thing it is.
-        mark: stands for it in reports, and in texts whose length may change; no way leads back from it.
-        fill: as many bytes as the range has, for where no byte may move.
-        in_path: it is part of the path of a file or folder.
-    """
-
-    start: int
-    stop: int
-    family: str
-    mark: str
-    fill: bytes
-    in_path: bool = False
+    start: int  # where it begins
+    stop: int  # behind its last byte
+    family: str  # what kind of thing it is
+    mark: str  # stands for it in reports, and in texts whose length may change; no way leads back from it
+    fill: bytes  # as many bytes as the range has, for where no byte may move
+    in_path: bool = False  # it is part of the path of a file or folder
 
 
 class Pattern:
@@ -428,11 +408,7 @@ class Subjects:
     keeps_length = True
 
     def __init__(self, asked: Asked, redact: Redactor) -> None:
-        """Prepare the search.
-
-        Raises:
-            UsageError: a phrase is too short to be looked for, or a pattern is none or fits an empty text.
-        """
+        """Prepare the search."""
         self._needles = [
             (kind, f"[erased:{kind}:{redact.fingerprint(phrase.casefold())}]", _needle(kind, phrase))
             for kind, phrases in (("person", asked.persons), ("topic", asked.topics))
@@ -569,13 +545,9 @@ class What(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """Secrets, found by the rules of :mod:`slowwave.secrets`.
+    """Secrets, found by the rules of :mod:`slowwave.secrets`."""
 
-    Attributes:
-        redact: makes their marks.
-    """
-
-    redact: Redactor
+    redact: Redactor  # makes their marks
     noun: str = "secrets"
     keeps_length: bool = False
     is_sought: bool = True

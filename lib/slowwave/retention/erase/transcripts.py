@@ -75,21 +75,14 @@ class Line:
 
 @dataclass(slots=True)
 class FilePlan:
-    """What is to be done with one file.
+    """What is to be done with one file."""
 
-    Attributes:
-        path: the file.
-        state: what it was like when it was read.
-        lines: the lines that change.
-        hashes: of every record that changes the old and the new sha256.
-        refused: what stays in it, by line, each with the reason.
-    """
-
-    path: Path
-    state: FileState
-    lines: list[Line] = field(default_factory=list[Line])
+    path: Path  # the file
+    state: FileState  # what it was like when it was read
+    lines: list[Line] = field(default_factory=list[Line])  # the lines that change
+    # of every record that changes the old and the new sha256
     hashes: dict[str, str] = field(default_factory=dict[str, str])
-    refused: list[str] = field(default_factory=list[str])
+    refused: list[str] = field(default_factory=list[str])  # what stays in it, by line, each with the reason
 
 
 def plan_file(path: Path, what: What, *, whole: bool = False) -> FilePlan:
@@ -222,20 +215,13 @@ _HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 
 class Renewed(msgspec.Struct):
-    """The old and new hashes in one file.
+    """The old and new hashes in one file."""
 
-    Attributes:
-        path: the file.
-        size: how many plain bytes it has when it is written.
-        sha256: of these bytes.
-        hashes: old and new hashes of its records and of ranges of it.
-        parts: instead of both new hashes: of the rows of a database by name, of the files in a pack by number.
-    """
-
-    path: str
-    size: int
-    sha256: str
-    hashes: dict[str, str]
+    path: str  # the file
+    size: int  # how many plain bytes it has when it is written
+    sha256: str  # of these bytes
+    hashes: dict[str, str]  # old and new hashes of its records and of ranges of it
+    # instead of both new hashes: of the rows of a database by name, of the files in a pack by number
     parts: dict[str, str] = {}
 
 
@@ -482,35 +468,22 @@ _OWN_WORDS = 200
 
 
 class Along(NamedTuple):
-    """A session that goes along.
-
-    Attributes:
-        session: the session.
-        project: key of its project.
-        reason: what it has to do with one that was asked for.
-        depth: how many forks lie between: what came from another one goes before it.
-        needs: id of the session that its client looks for when it is opened, or "".
-    """
+    """A session that goes along."""
 
     session: StoredSession
-    project: str
-    reason: str
-    depth: int = 1
-    needs: str = ""
+    project: str  # key of its project
+    reason: str  # what it has to do with one that was asked for
+    depth: int = 1  # how many forks lie between: what came from another one goes before it
+    needs: str = ""  # id of the session that its client looks for when it is opened, or ""
 
 
 class Kin(NamedTuple):
-    """What goes along with some sessions.
+    """What goes along with some sessions."""
 
-    Attributes:
-        stored: forks and copies in the stores by their ids.
-        put_by: those in the trash or the archive by their ids, each with what it has to do with a session that goes.
-        problems: what could not be looked into.
-    """
-
-    stored: dict[str, Along]
+    stored: dict[str, Along]  # forks and copies in the stores by their ids
+    # those in the trash or the archive by their ids, each with what it has to do with a session that goes
     put_by: dict[str, str]
-    problems: list[str]
+    problems: list[str]  # what could not be looked into
 
 
 class _Line(msgspec.Struct, gc=False):

@@ -37,57 +37,32 @@ if TYPE_CHECKING:
 
 
 class PackedFile(msgspec.Struct, frozen=True):
-    """A file, folder or link of a session as it was in its place.
+    """A file, folder or link of a session as it was in its place."""
 
-    Attributes:
-        path: its absolute path; bytes that are no UTF-8 stand as surrogates.
-        kind: what it is.
-        mode: permission bits.
-        mtime_ns: time of its last change.
-        size: bytes; of a link and a folder 0.
-        hash: blake2b of its bytes, in hex; of a link its target.
-        start: where its first frame begins in the pack.
-        chunks: of every frame the bytes it takes and the bytes it stands for.
-        shared: its frames need the dictionary of the pack.
-    """
-
-    path: str
-    kind: Literal["file", "folder", "link"]
-    mode: int
-    mtime_ns: int
-    size: int = 0
-    hash: str = ""
-    start: int = 0
-    chunks: tuple[tuple[int, int], ...] = ()
-    shared: bool = False
+    path: str  # its absolute path; bytes that are no UTF-8 stand as surrogates
+    kind: Literal["file", "folder", "link"]  # what it is
+    mode: int  # permission bits
+    mtime_ns: int  # time of its last change
+    size: int = 0  # bytes; of a link and a folder 0
+    hash: str = ""  # blake2b of its bytes, in hex; of a link its target
+    start: int = 0  # where its first frame begins in the pack
+    chunks: tuple[tuple[int, int], ...] = ()  # of every frame the bytes it takes and the bytes it stands for
+    shared: bool = False  # its frames need the dictionary of the pack
 
 
 class PackedSession(msgspec.Struct, frozen=True):
-    """A session in a pack.
+    """A session in a pack."""
 
-    Attributes:
-        id: its id.
-        dialect: of its files.
-        project: key of the project that it worked in.
-        root: the working folder of that project.
-        at: when it was archived.
-        last: its last activity, in seconds since 1970.
-        files: everything of it, folders before what is in them.
-        row: what a listing shows of it.
-        inside: what a listing shows of the sub-agents whose files are among its own.
-        notes: what its client noted of it in indexes, which a restore puts back.
-    """
-
-    id: str
-    dialect: str
-    project: str
-    root: str
-    at: str
-    last: float
-    files: tuple[PackedFile, ...]
-    row: dict[str, Any] = {}
-    inside: tuple[dict[str, Any], ...] = ()
-    notes: tuple[Note, ...] = ()
+    id: str  # its id
+    dialect: str  # of its files
+    project: str  # key of the project that it worked in
+    root: str  # the working folder of that project
+    at: str  # when it was archived
+    last: float  # its last activity, in seconds since 1970
+    files: tuple[PackedFile, ...]  # everything of it, folders before what is in them
+    row: dict[str, Any] = {}  # what a listing shows of it
+    inside: tuple[dict[str, Any], ...] = ()  # what a listing shows of the sub-agents whose files are among its own
+    notes: tuple[Note, ...] = ()  # what its client noted of it in indexes, which a restore puts back
 
     @property
     def size(self) -> int:
@@ -96,16 +71,11 @@ class PackedSession(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """All that a pack holds.
+    """All that a pack holds."""
 
-    Attributes:
-        v: version of the form.
-        sessions: what was packed.
-        dictionary: where the dictionary lies, compressed, as offset and length; (0, 0) without one.
-    """
-
-    v: int
-    sessions: tuple[PackedSession, ...]
+    v: int  # version of the form
+    sessions: tuple[PackedSession, ...]  # what was packed
+    # where the dictionary lies, compressed, as offset and length; (0, 0) without one
     dictionary: tuple[int, int] = (0, 0)
 
 
@@ -119,10 +89,6 @@ class Pack:
             path: the pack.
             fd: a descriptor of it, which is closed with the pack; opened by its path without one.
             table: its table, when it was read before.
-
-        Raises:
-            CorruptStateError: it was cut short or changed, or it is no pack.
-            UnreadableError: it cannot be opened, or a newer version of slowwave wrote it.
         """
         self.path = path
         try:

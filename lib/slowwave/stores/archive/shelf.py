@@ -399,11 +399,7 @@ def _write(pack: Pack, file: PackedFile, temp: Path) -> None:
 
 
 def _is_there(file: PackedFile) -> bool:
-    """Say whether a file lies in its place as it was archived: restored by hand, or by a run that was killed.
-
-    Raises:
-        RefusedError: something else lies there.
-    """
+    """Say whether a file lies in its place as it was archived: restored by hand, or by a run that was killed."""
     path = Path(file.path)
     if file.kind == "folder":
         if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):

@@ -160,23 +160,14 @@ _BEHIND_CHARS = 5_000
 
 
 class Said(msgspec.Struct, gc=False, array_like=True, frozen=True):
-    """One message as the index keeps it.
+    """One message as the index keeps it."""
 
-    Attributes:
-        field: the column that its text belongs to.
-        id: the client's id of it, or None.
-        role: who speaks.
-        at: when, ISO 8601, or "".
-        text: the words.
-        tools: names of the tools that it calls.
-    """
-
-    field: str
-    id: str | None
-    role: str
-    at: str
-    text: str
-    tools: tuple[str, ...] = ()
+    field: str  # the column that its text belongs to
+    id: str | None  # the client's id of it, or None
+    role: str  # who speaks
+    at: str  # when, ISO 8601, or ""
+    text: str  # the words
+    tools: tuple[str, ...] = ()  # names of the tools that it calls
 
 
 def said_in(
@@ -282,21 +273,13 @@ _BATCH_BYTES = 64 << 20
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
-    """How far a session's only file was indexed.
+    """How far a session's only file was indexed."""
 
-    Attributes:
-        dev: device of the file.
-        ino: its inode.
-        cursor: offset behind the last message that is in the index.
-        check: hash of the bytes before it.
-        by_agent: the session is a sub-agent's.
-    """
-
-    dev: int
-    ino: int
-    cursor: int
-    check: bytes
-    by_agent: bool
+    dev: int  # device of the file
+    ino: int  # its inode
+    cursor: int  # offset behind the last message that is in the index
+    check: bytes  # hash of the bytes before it
+    by_agent: bool  # the session is a sub-agent's
 
 
 _marks = msgspec.msgpack.Decoder(Mark | None)
@@ -308,19 +291,12 @@ _TAKE = f"INSERT INTO words(words, rowid, {_names}) VALUES ('delete', ?, {_holes
 
 @dataclass(slots=True)
 class Refreshed:
-    """What one update of the index did.
+    """What one update of the index did."""
 
-    Attributes:
-        read: sessions that were read as a whole.
-        continued: sessions of which only the new bytes were read.
-        removed: sessions that are gone.
-        bytes: of the files that were read as a whole.
-    """
-
-    read: int = 0
-    continued: int = 0
-    removed: int = 0
-    bytes: int = 0
+    read: int = 0  # sessions that were read as a whole
+    continued: int = 0  # sessions of which only the new bytes were read
+    removed: int = 0  # sessions that are gone
+    bytes: int = 0  # of the files that were read as a whole
 
 
 class SearchIndex:
@@ -484,11 +460,7 @@ class SearchIndex:
         self._remove(key)
 
     def _read_whole(self, key: bytes, row: SessionRow, stamp: bytes, done: Refreshed) -> None:
-        """Read a session and put it in the place of what the index had of it.
-
-        Raises:
-            UnreadableError: it cannot be read; the index is as it was.
-        """
+        """Read a session and put it in the place of what the index had of it."""
         files = files_of(row)
         transcript = _read(row.dialect, files)
         by_agent = transcript.kind == "subagent" or row.kind == "subagent"
@@ -585,11 +557,7 @@ def _segments(said: list[Said]) -> Iterable[list[Said]]:
 
 
 def _read(dialect: str, files: SessionFiles) -> Transcript:
-    """Return a session with the messages that are its own: those of its ancestors are found where they were said.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
+    """Return a session with the messages that are its own: those of its ancestors are found where they were said."""
     return client_of(dialect).read_own(files)
 
 

@@ -24,47 +24,30 @@ Relation = Literal["fork", "forked from", "shares history", "sub-agent of"]
 
 
 class Agent(NamedTuple):
-    """A sub-agent that has a session of its own.
+    """A sub-agent that has a session of its own."""
 
-    Attributes:
-        name: which agent it is, as its client calls it; else the name of its file, or its id.
-        task: what it was asked to do, or "".
-        path: its file, or the database that it lies in.
-        call: id of the tool call that started it, or "".
-        messages: how many messages it has.
-        began: when it began, ISO 8601, or "".
-        session: its id.
-        at: the message that started it, by its number in the session: its call, else the last one before it began,
-            else the first.
-    """
-
-    name: str
-    task: str
-    path: str
-    call: str
-    messages: int
-    began: str
-    session: str
+    name: str  # which agent it is, as its client calls it; else the name of its file, or its id
+    task: str  # what it was asked to do, or ""
+    path: str  # its file, or the database that it lies in
+    call: str  # id of the tool call that started it, or ""
+    messages: int  # how many messages it has
+    began: str  # when it began, ISO 8601, or ""
+    session: str  # its id
+    # the message that started it, by its number in the session: its call, else the last one before it began, else the
+    # first
     at: int
 
 
 class Fork(NamedTuple):
-    """A session that shares the beginning of another one, or that started it.
+    """A session that shares the beginning of another one, or that started it."""
 
-    Attributes:
-        session: its id.
-        path: its file, or the database that it lies in.
-        message: id of the last message that both have, "" when that has none.
-        relation: "fork" when it was made from this one, "forked from" when this one was made from it, "shares history"
-            when both were made from a third; "sub-agent of" when it started this one.
-        at: the same message by its number in this session.
-    """
-
-    session: str
-    path: str
-    message: str
+    session: str  # its id
+    path: str  # its file, or the database that it lies in
+    message: str  # id of the last message that both have, "" when that has none
+    # "fork" when it was made from this one, "forked from" when this one was made from it, "shares history" when both
+    # were made from a third; "sub-agent of" when it started this one
     relation: Relation
-    at: int
+    at: int  # the same message by its number in this session
 
 
 class _Meta(msgspec.Struct):
