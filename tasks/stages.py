@@ -18,11 +18,11 @@ from prefect.client.schemas.objects import State, TaskRun
 from prefect.events import emit_event
 from prefect.states import Completed, Failed
 
+from slowwave.context import clock_of, new_run_id
 from slowwave.jobs import steps
 from slowwave.jobs.conclusion import Concluded, followed, outcome_of
 from slowwave.jobs.parameters import JobParameters, run_of
 from slowwave.jobs.portions import Reports, extract_portion, group_portion, whole_portion
-from slowwave.jobs.run import clock_of, new_run_id
 from slowwave.jobs.steps import rehearses
 from slowwave.jobs.story import (
     Plan,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from slowwave.context import Run
 from slowwave.jobs import portions, steps
-from slowwave.jobs.run import Run
 from slowwave.report import Gate, Item, Report
 from slowwave.samples import build, secrets
 from slowwave.stores.projects import Project

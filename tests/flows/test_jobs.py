@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from slowwave.context import Run
 from slowwave.errors import SettingsError, SlowwaveError
 from slowwave.jobs import portions, steps
 from slowwave.jobs.parameters import NightlyParameters, run_of
-from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.observability.progress import note_path, read_notes

@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _plan(args: argparse.Namespace) -> int:
     from slowwave.cli.screen import show  # noqa: PLC0415 - the other actions need no jobs
-    from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415 - as above
+    from slowwave.context import Run, new_run_id  # noqa: PLC0415 - as above
     from slowwave.jobs.story import run_job  # noqa: PLC0415 - as above
 
     clock = SystemClock()

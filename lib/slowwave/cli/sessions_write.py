@@ -298,7 +298,7 @@ def summary_of_branch(args: argparse.Namespace, found: FoundSession) -> str:
 
 
 def _compacting(args: argparse.Namespace, session: StoredSession) -> "Compacting":
-    from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415 - as above
+    from slowwave.context import Run, new_run_id  # noqa: PLC0415 - as above
     from slowwave.jobs.steps import by_hand  # noqa: PLC0415 - uncompact needs no projects
 
     settings, clock = settings_of(args), SystemClock()

@@ -89,12 +89,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_report(args: argparse.Namespace) -> int:
     """Write the report anew and print its path."""
-    from slowwave.jobs.conclusion import Around, view_now  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.conclusion import view_now  # noqa: PLC0415 - --help stays fast
     from slowwave.locks import beside_jobs  # noqa: PLC0415 - as above
     from slowwave.observability.page import write_page  # noqa: PLC0415 - as above
 
     with beside_jobs(os.environ):
-        view = view_now(Around(settings_of(args), os.environ), SystemClock().now())
+        view = view_now(settings_of(args), os.environ, SystemClock().now())
         if view is None:
             raise NotFoundError("no night was recorded yet; slowwave run nightly records one")
         say(str(write_page(os.environ, view)))

@@ -17,9 +17,10 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from slowwave.context import Run
 from slowwave.errors import RefusedError, UsageError, told
 from slowwave.files import atomic_write, file_bytes, private_folder
-from slowwave.jobs.run import Run, contained, discreet, for_all, require_places
+from slowwave.jobs.run import contained, discreet, for_all, require_places
 from slowwave.jobs.story import chosen_projects
 from slowwave.locks import erasing
 from slowwave.memory.model import name_to_json
@@ -260,7 +261,7 @@ def _erase(asked: Asked, what: Subjects, redact: Redactor, run: Run, scheduler: 
     across = _across(asked, what, redact.key, run, projects, report)
 
     def eraser() -> Eraser:
-        return Eraser(run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run, across=across)
+        return Eraser(run, what, across)
 
     def erase(project: Project, _run: Run) -> Report:
         return erase_project(project, eraser())

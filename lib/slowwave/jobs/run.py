@@ -10,11 +10,9 @@ Which projects and memory folders ``--project TEXT`` means: the same for every c
 """
 
 import errno
-import secrets
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import perf_counter, time
@@ -22,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from slowwave.clock import Clock, FixedClock, SystemClock
+from slowwave.context import Run
 from slowwave.errors import SlowwaveError, UnwritableError, told
 from slowwave.files import private_folder, write_all
 from slowwave.journal import remove_leftovers
@@ -40,36 +38,6 @@ from slowwave.stores.roots import store_roots
 
 if TYPE_CHECKING:
     from slowwave.models.batch import Provider, Spool
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Everything that one run of a job was given."""
-
-    id: str  # names the run in reports and ledgers
-    settings: Settings
-    clock: Clock  # what time it is
-    environ: Mapping[str, str]  # the environment; HOME and the XDG folders are taken from here
-    project: str = ""  # only projects whose key or root contains this; "" takes all
-    force: bool = False  # pass the time and session gates; never the lock, never a live session
-    dry_run: bool = False  # plan and report, change nothing
-    # where the extraction of a dry run notes what its dream goes by; None where nothing is rehearsed
-    rehearsal: Path | None = None
-
-    @property
-    def home(self) -> Path:
-        """The home folder of the person whose sessions are read."""
-        return home_folder(self.environ)
-
-
-def new_run_id(clock: Clock) -> str:
-    """Return an id that sorts by time and is unique among runs of one second."""
-    return f"{clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-
-
-def clock_of(now: datetime | None) -> Clock:
-    """Return a clock that stands at ``now``, or the clock of this machine."""
-    return FixedClock(now.astimezone(UTC)) if now else SystemClock()
 
 
 # what is done for one project, and what is about all of them together

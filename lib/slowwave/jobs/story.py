@@ -18,10 +18,10 @@ from typing import Any
 
 import msgspec
 
+from slowwave.context import Run
 from slowwave.errors import SlowwaveError, told
 from slowwave.formats.registry import NAMES
 from slowwave.jobs.conclusion import (
-    Around,
     Began,
     Concluded,
     begin_note,
@@ -33,7 +33,6 @@ from slowwave.jobs.conclusion import (
 )
 from slowwave.jobs.portions import extract_everywhere, manifest_of, pays_to_spread, read_manifest, write_manifest
 from slowwave.jobs.run import (
-    Run,
     contained,
     discreet,
     fetch_answers,
@@ -136,7 +135,7 @@ class Tally:
             report.learned = msgspec.to_builtins(planned(report))
         if self.plan.dry_run or began is None:
             return report, None
-        return report, conclude(report, began, Around(run.settings, run.environ), projects)
+        return report, conclude(report, began, run.settings, run.environ, projects)
 
     def diffs(self) -> dict[str, str]:
         """Return what each committed dream changed, as a unified diff of the memory files."""
@@ -247,7 +246,7 @@ def first_look(job: str, run: Run, began: Began) -> tuple[Sequence[Project], Rep
         if run.project and not run.dry_run:
             drop_note(began, run.environ)
         elif not run.dry_run:
-            conclude_broken(job, error, began, Around(run.settings, run.environ))
+            conclude_broken(job, error, began, run.settings, run.environ)
         raise
     watcher().done(LOOK, "")
     report.warnings += said

@@ -8,7 +8,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.clock import FixedClock
-from slowwave.jobs.run import Run
+from slowwave.context import Run
 from slowwave.jobs.steps import propose_everywhere
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files

@@ -12,9 +12,9 @@ import pytest
 from msgspec.structs import replace as replace_in
 
 from slowwave.clock import FixedClock
+from slowwave.context import Run
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs import steps
-from slowwave.jobs.run import Run
 from slowwave.jobs.status import standings
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates

@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from slowwave.context import Run
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
 from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
 from slowwave.extraction.gates import read_refused, session_gates, stamp_of
@@ -26,7 +27,6 @@ from slowwave.files import atomic_write, file_bytes
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.times import parse_time
 from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, changed_since, latest
-from slowwave.jobs.run import Run
 from slowwave.jobs.story import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate, name_to_json

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from slowwave.context import Run, clock_of
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError, told
 from slowwave.jobs.backfill.folder import Folder, Pace, Plan, Shard, backfills_folder, note_speed
 from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back
@@ -20,7 +21,6 @@ from slowwave.jobs.backfill.plan import cover, plan_backfill
 from slowwave.jobs.backfill.preview import first_words, preview, wanted_of
 from slowwave.jobs.backfill.shard import Done, ShardReader, reading
 from slowwave.jobs.conclusion import (
-    Around,
     Began,
     Concluded,
     begin_note,
@@ -32,8 +32,6 @@ from slowwave.jobs.conclusion import (
 )
 from slowwave.jobs.parameters import AS_SET, BackfillParameters, require_together, run_of
 from slowwave.jobs.run import (
-    Run,
-    clock_of,
     discreet,
     fetch_answers,
     hand_over_questions,
@@ -111,7 +109,7 @@ def _planned(run: Run, given: BackfillParameters, began: Began) -> tuple[Plan, l
     except (UsageError, NotFoundError):
         raise
     except SlowwaveError as error:
-        conclude_broken("backfill", error, began, Around(run.settings, run.environ))
+        conclude_broken("backfill", error, began, run.settings, run.environ)
         raise
 
 
@@ -380,8 +378,7 @@ def recorded(report: Report, plan: Plan, began: Began, environ: Mapping[str, str
     counts = report.counts if anew else _since_recorded(report, environ)
     news = msgspec.structs.replace(report, counts=counts, warnings=[])
     outcome = UNFINISHED if report.counts.get("left") and not report.failures else ""
-    around = Around(plan.settings, environ)
-    concluded = conclude(news, began, around, plan.projects, outcome=outcome, sessions=plan.sessions)
+    concluded = conclude(news, began, plan.settings, environ, plan.projects, outcome=outcome, sessions=plan.sessions)
     report.warnings += news.warnings
     report.learned = news.learned
     return Ended(report, concluded)

@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.clock import Clock
+from slowwave.context import Run
 from slowwave.errors import SlowwaveError
 from slowwave.files import at_fault_point, file_bytes, private_folder
 from slowwave.formats.append import append_record, append_records
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Means
 from slowwave.memory.model import name_from_json, name_to_json
-from slowwave.places import home_folder, state_folder
+from slowwave.places import state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.mask import Place
 from slowwave.retention.erase.memory import Gone, what_goes
@@ -26,7 +26,6 @@ from slowwave.retention.erase.subjects import What
 from slowwave.retention.erase.transcripts import FOLDER, Along, FilePlan, apply_file, records_of, remove_for_good
 from slowwave.retention.holds import Facts, facts_of, files_below, held_by, read_holds
 from slowwave.retention.sessions import Fleet, Member, key_of
-from slowwave.settings import Settings
 from slowwave.stores.activity import live_reason
 from slowwave.stores.projects import Project
 from slowwave.stores.trash import TrashItem, belongings_of
@@ -147,29 +146,20 @@ class Eraser:
 
     def __init__(
         self,
-        settings: Settings,
-        clock: Clock,
-        environ: Mapping[str, str],
+        run: Run,
         what: What,
-        *,
-        run_id: str,
-        dry_run: bool,
         across: Across | None = None,
     ) -> None:
-        self.settings = settings
-        self.clock = clock
-        self.environ = environ
-        self.now = clock.now()
-        self.home = home_folder(environ)
-        self.journals = state_folder(environ) / FOLDER
+        self.settings, self.environ, self.clock = run.settings, run.environ, run.clock
+        self.now, self.home, self.dry_run = run.clock.now(), run.home, run.dry_run
+        self.journals = state_folder(run.environ) / FOLDER
         self.what = what
         self.across = across or Across()
-        self.holds = read_holds(environ)
-        self.report = Report("erase", run_id)
+        self.holds = read_holds(run.environ)
+        self.report = Report("erase", run.id)
         # what went as a whole
         self.removed: set[Path] = set()
-        self.dry_run = dry_run
-        self.means = Means(clock, self.home)
+        self.means = Means(run.clock, run.home)
         # by the key of each session of the project that was asked about last
         self._fleet: tuple[Project, dict[str, Member]] | None = None
 
