@@ -1,11 +1,7 @@
 """What other programs import: sessions of every client, what their clients would send, and the gates of a dream.
 
-Everything else is for slowwave's own commands and may change; ``docs/library.md`` shows these in use.
-
-The sessions of one project folder: write, load, list, resume, hide, fork (the API of Cersei's ``MemoryManager``).
-
-A session that exists is written in its own dialect, by the writer of :mod:`slowwave.stores.writers` for it; one that a
-running client has open is not written to.
+Everything else is for slowwave's own commands and may change; ``docs/library.md`` shows these in use. A session that
+exists is written in its own dialect; one that a running client has open is not written to.
 """
 
 import os

@@ -1,12 +1,8 @@
-"""Who may work beside whom: the locks of slowwave's own, all of them ``flock`` on a file.
+"""Who may work beside whom: the locks of slowwave's own, all of them ``flock`` on a file; and which processes run.
 
 Such a lock ends with the process however that dies, needs no rule for stale ones, and is the primitive of
 :func:`filelock.lock_descriptor`, so tools built on either exclude each other. The locks of other programs are another
-matter (:mod:`slowwave.formats.locks`, :mod:`slowwave.consolidation.lock`).
-
-Whether a process of this machine runs, and when it started; and processes of ours that a Ctrl-C does not reach.
-
-psutil is loaded when it is first asked.
+matter (:mod:`slowwave.formats.locks`, :mod:`slowwave.consolidation.lock`). psutil is loaded when it is first asked.
 """
 
 import errno

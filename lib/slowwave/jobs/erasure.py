@@ -1,9 +1,7 @@
-"""The job ``erase`` for subjects and whole sessions.
+"""The job ``erase`` for subjects and whole sessions: what it is asked before it begins, and its certificate.
 
 Told in this process only: a scheduler keeps the parameters of its runs, and these would be the very words that are to
 go.
-
-What an erasure is asked before it begins, and its certificate: what was searched, found, removed and refused.
 """
 
 import dataclasses

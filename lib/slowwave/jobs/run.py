@@ -1,12 +1,7 @@
-"""What one run of a job was given, the files that it leaves in the state folder, and what must not leave it.
+"""What stands around the steps of a run: contained failures, reports without secrets, the model, and whose memories.
 
-A step that goes wrong stays within its project, and whatever a report quotes, it holds no secret.
-
-The language model of a run: one for all steps and projects in a process, one account for all of its processes.
-
-At a provider's batch price a night reads the answers to what was asked before, and hands over what was asked last.
-
-Which projects and memory folders ``--project TEXT`` means: the same for every command and every job.
+The model is one for all steps and projects in a process, with one account for all processes of a run. At a provider's
+batch price a night reads the answers to what was asked before, and hands over what was asked last.
 """
 
 import errno

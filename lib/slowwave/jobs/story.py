@@ -2,9 +2,7 @@
 
 What is done in what order is :func:`slowwave.jobs.steps.stages_of`; here a plain loop carries it out, in ``tasks``
 Prefect does, in portions. Both leave the same bytes. A failure is contained to its project and named in the report; a
-closed gate is an outcome with a reason, not a failure.
-
-What people read about a run in the scheduler's pages: funnel, diff of the memories, plan, bytes week by week.
+closed gate is an outcome with a reason, not a failure. What people read of it in the scheduler's pages stands last.
 """
 
 import re

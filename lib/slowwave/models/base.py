@@ -1,9 +1,7 @@
-"""What a job asks a language model and what it gets back, whichever server answers.
+"""What a job asks a language model, what it gets back, and what it costs, whichever server answers.
 
 A job is given a :class:`LanguageModel` or None. None is the usual case: nothing of a model is imported then, no socket
 is opened, and the job does offline what it can.
-
-What the questions of one run cost, and whether another one still fits its budget.
 
 A question is charged before it is asked with the most that it may cost, so that many at once cannot overspend together,
 and settled afterwards with what the server counted. One run may work in several processes: with a journal they share

@@ -1,11 +1,10 @@
 """Questions at a provider's batch price: asked one night, answered within a day, read the next night.
 
-Where questions of a batch wait on disk, from the moment they are asked to the night that reads their answers.
-
-A question is known by the hash of its whole request, so the same question is never sent twice, whichever process asks
-it and however often a night is repeated. Its way: a file in ``outbox/``; a line of ``sent/<parcel>.jsonl``, with how
-far the parcel has come in ``sent/<parcel>.json``; at last a file in ``answers/``. Every step is one rename, and each
-state on the way is a state to go on from. The folder can be deleted: its questions are then asked, and paid, again.
+They wait on disk. A question is known by the hash of its whole request, so the same one is never sent twice, whichever
+process asks it and however often a night is repeated. Its way: a file in ``outbox/``; a line of
+``sent/<parcel>.jsonl``, with how far the parcel has come in ``sent/<parcel>.json``; at last a file in ``answers/``.
+Every step is one rename, and each state on the way is a state to go on from. The folder can be deleted: its questions
+are then asked, and paid, again.
 """
 
 import hashlib

@@ -1,7 +1,5 @@
 """The body of a chat completion, decoded as leniently as servers write it and as strictly as a job needs it.
 
-What every way to ask a model has in common: retries, the ladder of forms, the meter, and when to stop asking.
-
 Answers are asked for in the strictest form that there is, and where that does not work in the next one. What works is
 found out once and remembered for the run.
 """

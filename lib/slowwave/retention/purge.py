@@ -1,13 +1,10 @@
-"""Carrying out a purge: a copy into the archive, the same context before and after, new places for what rests on it.
+"""What a purge takes out of a session of Cersei, records that tombstones hide and the tombstones, and doing it.
 
-Gate: ``retention.purge``. Takes out of sessions at rest what their client never shows again, session by session and
-under every guard of retention. A second run finds nothing. A killed one is finished by the next: what a file was to
-become is noted before it changes, and every file has its old or its new bytes.
-
-What a purge takes out of one session of Cersei: records that tombstones hide, and the tombstones.
-
-A record that names a hidden one as its parent is linked to the nearest one above that stays. Damaged sessions are
-refused: what a torn line hides, or would show, cannot be told.
+Gate: ``retention.purge``. Sessions at rest are purged one by one under every guard of retention: a copy into the
+archive, the same context before and after, new places for what rests on it. A record that names a hidden one as its
+parent is linked to the nearest one above that stays. Damaged sessions are refused: what a torn line hides, or would
+show, cannot be told. A second run finds nothing. A killed one is finished by the next: what a file was to become is
+noted before it changes, and every file has its old or its new bytes.
 """
 
 import re

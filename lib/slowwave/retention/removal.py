@@ -1,6 +1,6 @@
-"""Carrying out a plan: archive, throw away, free what lay in the trash for long enough, and finish what a kill left.
+"""Carrying out a plan, or a request: archive, throw away, free what lay in the trash for long enough, finish after a kill.
 
-Removing and restoring on request: under the same holds as the job, and in the same audit log.
+Both go under the same holds and into the same audit log.
 """
 
 import errno

@@ -1,9 +1,4 @@
-"""What can be set, section by section: types, defaults, limits and what each is for.
-
-Settings of what watches a run: alarms, logs and telemetry; none of them changes what a job does.
-
-The rules of retention as settings: what goes and what stays, for all sessions or for classes of them.
-"""
+"""What can be set, section by section: types, defaults, limits and what each is for; the rules of retention among them."""
 
 from collections.abc import Sequence
 from datetime import timedelta

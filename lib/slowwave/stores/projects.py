@@ -1,4 +1,4 @@
-"""Which sessions belong to one project: those that worked in one repository, whichever client they are of.
+"""What a project is: all sessions of one repository, whichever client they are of, and what people call it.
 
 Claude Code and Cersei keep the sessions of a project in a folder named after it; the other clients only note the
 working folder. A worktree counts as its repository, a folder that was moved as the one that the settings name.

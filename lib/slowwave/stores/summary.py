@@ -1,6 +1,6 @@
 """What a listing shows of a session: its summary, the row kept between two listings, titles without secrets.
 
-Read a session for the catalogue: all of it, or only the bytes that were appended since the last time.
+A session is read for the catalogue as a whole, or only the bytes that were appended since the last time.
 """
 
 import os

@@ -1,10 +1,9 @@
 """Removal that can be taken back: files move into the trash with a manifest, and return byte for byte.
 
-The trash lies outside of every client's folder, so no client can pick anything up from it. The manifest is written
-before the first file moves, and every file is at its old or its new place (or, for a moment, at both) whenever the
-process dies; what a killed removal left behind is restored, or removed, by the next call.
-
-Remove a session as a whole: what belongs to it, whether it may go, and in which order.
+A session goes as a whole, in an order that leaves one that can be found, or nothing, when the process dies. The trash
+lies outside of every client's folder, so no client can pick anything up from it. The manifest is written before the
+first file moves, and every file is at its old or its new place (or, for a moment, at both) all the time; what a killed
+removal left behind is restored, or removed, by the next call.
 """
 
 import errno

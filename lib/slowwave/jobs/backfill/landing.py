@@ -1,9 +1,8 @@
-"""What was read lands in the memory folder: shard by shard, project by project, in the order of the plan.
+"""What was read lands in the memory folder: shard by shard, project by project, in the order of the plan; and goes again.
 
-Taking a backfill back: every byte that it added goes, the newest landing first.
-
-Where nothing was written since, the memory folder is as it was before, byte for byte. What others wrote behind it
-stays; what a dream has made of its candidates is not undone here, so such a project is refused until the dream is.
+When a backfill is taken back every byte that it added goes, the newest landing first. Where nothing was written since,
+the memory folder is as it was before, byte for byte. What others wrote behind it stays; what a dream has made of its
+candidates is not undone here, so such a project is refused until the dream is.
 """
 
 import hashlib

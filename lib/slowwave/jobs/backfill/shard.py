@@ -1,13 +1,9 @@
 """Reading one shard: every piece that was not read yet, each into a file of its own; only counts are returned.
 
-The same reader serves a thread, a process, a Dask worker and a Ray task. It changes nothing but the run's folder, and
-two workers that read the same piece write the same file, so it may be repeated, killed and started twice.
-
-Who reads the shards: the processes of this machine, a Dask cluster, or Ray.
-
-All of them call :func:`~slowwave.jobs.backfill.shard.run_shard` with a path and a number, and get counts back. What
-was read lies in the folder of the run, which the workers must see, as they must see the transcripts. A worker that dies
-costs what it had not yet written: the engine gives its shard to another one, which goes on where it was.
+The same reader serves a process of this machine, a Dask worker and a Ray task. It changes nothing but the run's folder,
+which the workers must see, as they must see the transcripts. Two workers that read the same piece write the same file,
+so it may be repeated, killed and started twice: the engine gives the shard of a dead worker to another one, which goes
+on where it was.
 
 Dask is found by ``DASK_SCHEDULER_ADDRESS`` and Ray by ``RAY_ADDRESS``; without them a cluster of this machine's
 processors is started, and ended with the run.

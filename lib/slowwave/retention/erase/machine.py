@@ -1,10 +1,8 @@
-"""What belongs to no project, in an erasure: homes of clients, databases, trash, archive, state, other memories.
-
-The job ``erase``: find secrets or subjects in transcripts and in what slowwave wrote, and take them out for good.
+"""The job ``erase``: find secrets or subjects in all of a machine, project by project and beside them, and take them out.
 
 Planned first: a dry run changes nothing and shows places and kinds with fingerprints, never a value. Live sessions,
-databases and dialects that are not written are refused with the reason. A journal of the hashes is written
-before the first file, so that a run that was killed is finished by the next one. The second run finds nothing.
+databases and dialects that are not written are refused with the reason. A journal of the hashes is written before the
+first file, so that a run that was killed is finished by the next one. The second run finds nothing.
 """
 
 import json

@@ -1,8 +1,7 @@
 """Every place that an erasure looks into: what slowwave writes, homes of clients, git stores, and what is left out.
 
-What must go from a database of SQLite: rows overwritten, then the file written anew, so that no byte of them stays.
-
-A value keeps its length. Tables of a full-text search are changed through it and built anew. All is one transaction.
+In a database of SQLite rows are overwritten with what is as long, tables of a full-text search changed through it and
+built anew, all in one transaction; then the file is written anew, so that no byte of them stays.
 """
 
 import os

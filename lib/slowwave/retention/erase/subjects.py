@@ -1,11 +1,10 @@
-"""The subjects of one erasure: persons, topics and patterns, found in bytes and overwritten by stars.
+"""The subjects of one erasure: persons, topics and patterns, in whatever form they stand in bytes; overwritten by stars.
 
-Where a name or a phrase stands in bytes: plain, escaped in JSON, URL-encoded, in base64, hex or UTF-16.
-
-One expression matches every character of it in each of its forms, so that forms may be mixed and nested (JSON in JSON);
-upper and lower case are one, and so is any space between words. It is tried only where some sign of the phrase was seen
-before. In base64 and hex the phrase itself is looked for; runs that may be base64 are decoded and looked through in
-turn, too. What is found is a range of the bytes themselves, whole codes only.
+A phrase is found plain, escaped in JSON, URL-encoded, in base64, hex or UTF-16. One expression matches every character
+of it in each of its forms, so that forms may be mixed and nested (JSON in JSON); upper and lower case are one, and so
+is any space between words. It is tried only where some sign of the phrase was seen before. In base64 and hex the phrase
+itself is looked for; runs that may be base64 are decoded and looked through in turn, too. What is found is a range of
+the bytes themselves, whole codes only.
 """
 
 import base64

@@ -1,8 +1,7 @@
-"""Taking secrets or subjects out of one file of a session: planned by reading, done as one crash-safe replacement.
+"""Taking secrets or subjects out of one file of a session, or a whole session out of all places, with its forks.
 
-Whole sessions leave: from their clients, the trash and the archive, with the forks and copies of them.
-
-What a fork shares with the session it came from is the same record, or needs it.
+A file is planned by reading, and done as one crash-safe replacement. What a fork shares with the session it came from
+is the same record, or needs it.
 """
 
 import os

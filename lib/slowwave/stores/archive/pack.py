@@ -1,9 +1,8 @@
 """A pack: compressed files of archived sessions, and a table that says what they are.
 
 :class:`Pack` reads its table, single files, and a few bytes of a file. Large files are compressed by themselves, small
-ones with a dictionary that was trained on them (perf.md J8).
-
-Writing packs: compressed, read back and compared before the pack gets its name, so a pack that is there is whole.
+ones with a dictionary that was trained on them (perf.md J8). What is written is read back and compared before the pack
+gets its name, so a pack that is there is whole.
 """
 
 import hashlib

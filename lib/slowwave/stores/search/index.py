@@ -1,9 +1,8 @@
-"""What every session says, kept so that a search reads no transcript; only what changed since the last one is read.
+"""What every session says, in a file beside the catalogue, so that a search reads no transcript.
 
-The search index as a file beside the catalogue; damaged or of another version, it is built anew: a cache as well.
-
-``words`` has no content of its own: FTS5 keeps only which word stands where, ``segments`` keeps what was said. A
-segment is a stretch of one session, so that a session that grows has its last stretch indexed anew and not all of it.
+Only what changed since the last one is read. It is a cache: damaged or of another version, it is built anew. ``words``
+has no content of its own: FTS5 keeps only which word stands where, ``segments`` keeps what was said. A segment is a
+stretch of one session, so that a session that grows has its last stretch indexed anew and not all of it.
 """
 
 import os
