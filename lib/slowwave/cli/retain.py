@@ -119,7 +119,7 @@ def _hold(args: argparse.Namespace) -> int:
 
 def _numbers(holds: "Sequence[Hold]", settings: "Settings") -> dict[str, int]:
     """Return how many sessions each hold holds."""
-    from slowwave.retention.erase.machine import held_sessions  # noqa: PLC0415 - --help stays fast
+    from slowwave.retention.erase.job import held_sessions  # noqa: PLC0415 - --help stays fast
     from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
 
     found = held_sessions(holds, known_projects(settings, os.environ).projects if holds else (), os.environ)

@@ -27,7 +27,7 @@ from slowwave.places import data_folder, home_folder, state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.erase.eraser import Across, Changed, Eraser, Written, left
-from slowwave.retention.erase.machine import erase_project, finish, finish_within, refuse_held
+from slowwave.retention.erase.job import erase_project, finish, finish_within, refuse_held
 from slowwave.retention.erase.memory import what_goes
 from slowwave.retention.erase.places import ACTION, NEVER, names_in
 from slowwave.retention.erase.subjects import Asked, Subjects
@@ -137,13 +137,6 @@ def missing(
     asked: Asked, what: Subjects, projects: Sequence[Project], blocked: Blocked, environ: Mapping[str, str]
 ) -> Iterator[str]:
     """Yield what nobody has ever met, told as on the command line; what an earlier run has taken out was there.
-
-    Args:
-        asked: what was asked for.
-        what: the search, after it went through everything.
-        projects: what was searched.
-        blocked: what was erased before.
-        environ: the environment.
 
     Raises:
         CorruptStateError: the trash or the ledger of a memory folder is damaged.

@@ -212,11 +212,6 @@ Task = Callable[[Path, tuple[int, ...], Sequence[Share], Mapping[str, str]], Rep
 def extract_everywhere(projects: Sequence[Project], run: Run, over: Callable[[str], None]) -> list[Report]:
     """Extract from all sessions of a run, over several processes; return a report for each project.
 
-    Args:
-        projects: the projects.
-        run: the run.
-        over: is told the key of each project that is read.
-
     Raises:
         OSError: the state folder cannot be written, where the processes find what they have to do.
     """

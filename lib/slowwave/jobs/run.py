@@ -254,14 +254,7 @@ _latest: dict[_Key, LanguageModel] = {}
 def language_model(
     run_id: str, settings: Settings, environ: Mapping[str, str], *, dry_run: bool = False
 ) -> LanguageModel | None:
-    """Return the model that a run may ask, or None: none is configured, or nothing may be asked.
-
-    Args:
-        run_id: id of the run, whose account all of its processes share.
-        settings: the settings in force.
-        environ: the environment.
-        dry_run: a dry run asks nothing.
-    """
+    """Return the model that a run may ask, or None: none is configured, or nothing may be asked."""
     if dry_run or not settings.model.is_set:
         return None
     key = _Key(run_id, settings.model, journal_of(run_id, environ))

@@ -187,12 +187,6 @@ class Morning(msgspec.Struct):
 def morning(settings: Settings, environ: Mapping[str, str], last: Night | None, *, project: str = "") -> Morning:
     """Return what was learned last, and how much waits: what waited after the last run, less what was decided since.
 
-    Args:
-        settings: the settings in force.
-        environ: the environment.
-        last: the last run of :class:`Lately`.
-        project: only projects whose key or root contains this.
-
     Raises:
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``project``.

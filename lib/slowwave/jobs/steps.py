@@ -23,7 +23,7 @@ from slowwave.memory.folder import INDEX, NAME, global_folder, import_into
 from slowwave.places import archive_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Eraser
-from slowwave.retention.erase.machine import erase_project, finish
+from slowwave.retention.erase.job import erase_project, finish
 from slowwave.retention.erase.subjects import Secrets
 from slowwave.retention.job import retain
 from slowwave.secrets.redactor import redactor_of

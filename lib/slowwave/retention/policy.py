@@ -91,17 +91,7 @@ def _by_class(fleet: Sequence[Subject], policy: Policy) -> list[tuple[Rules, _Gr
 
 
 class _Class:
-    """The sessions of one class on their way through its rules.
-
-    Args:
-        rules: what holds for them.
-        groups: their numbers in the fleet.
-        fleet: all sessions.
-        at: their times.
-        verdicts: over all sessions; of those that nobody spoke of yet None.
-        now: the current time.
-        guard: asked about every session that would go.
-    """
+    """The sessions of one class on their way through its rules."""
 
     def __init__(
         self,
@@ -151,14 +141,7 @@ class _Class:
                 yield Shortfall("max_count", key, over)
 
     def _remove(self, numbers: Iterable[int], rule: str, most: float = inf, enough: float = inf) -> int:
-        """Let sessions go of which nobody spoke yet and that no guard holds, and return how many go.
-
-        Args:
-            numbers: the sessions.
-            rule: what lets them go.
-            most: no more than so many.
-            enough: none more when so many bytes go.
-        """
+        """Let sessions go of which nobody spoke yet and that no guard holds, and return how many go."""
         fleet, verdicts, guard = self.fleet, self.verdicts, self.guard
         gone = size = 0
         for number in numbers:
@@ -309,10 +292,6 @@ _AT = datetime(2024, 1, 1, tzinfo=UTC)
 
 def check(policy: Policy, dialects: Collection[str]) -> None:
     """Stop at the first contradiction.
-
-    Args:
-        policy: the rules.
-        dialects: names of all dialects.
 
     Raises:
         SettingsError: two rules cannot both hold, or a class can never hold a session; names key, value and remedy.

@@ -31,7 +31,7 @@ from slowwave.places import state_folder
 from slowwave.report import Item
 from slowwave.retention.audit import AuditLog, Entry, of_shelved
 from slowwave.retention.context import Context, note_failure, reason_of
-from slowwave.retention.erase.machine import recorded_in
+from slowwave.retention.erase.job import recorded_in
 from slowwave.retention.erase.memory import OwnFile, apply_own
 from slowwave.retention.erase.transcripts import stands
 from slowwave.retention.holds import read_holds
@@ -278,14 +278,7 @@ _MOVES = Form(Moves, "is no note of a purge", "remove it: memories may name plac
 
 
 def moves_of(plan: PartPlan, old: bytes, session: str, recorded: Iterable[tuple[int, int, str]]) -> Moves:
-    """Return the moves of one file.
-
-    Args:
-        plan: what is to be done with it.
-        old: its bytes now.
-        session: id of its session.
-        recorded: begin, end and hash of what is recorded of it.
-    """
+    """Return the moves of one file."""
     moved: list[Moved] = []
     for start, stop, digest in recorded:
         if sha256(old[start:stop]).hexdigest() != digest:

@@ -1,4 +1,4 @@
-"""Carrying out a plan, or a request: archive, throw away, free what lay in the trash for long enough, finish after a kill.
+"""Carrying out a plan, or a request: archive, throw away, free what lay in the trash long enough, end what a kill left.
 
 Both go under the same holds and into the same audit log.
 """

@@ -46,12 +46,7 @@ class Due(NamedTuple):
 
 
 def due_soon(goes: Collection[str], run: Context) -> list[Due]:
-    """Return the sessions of which a file is due within ``retention.rescue`` and lies in no pack, most urgent first.
-
-    Args:
-        goes: keys of the sessions that this run removes itself.
-        run: the run.
-    """
+    """Return the sessions of which a file is due within ``retention.rescue`` and lies in no pack, most urgent first."""
     until = 2 * run.now.timestamp() - run.rules.rescue.start(run.now)
     found = _due_by_claude((member for key, member in run.fleet.members.items() if key not in goes), until, run)
     if run.rules.openclaw == "client":
@@ -259,12 +254,7 @@ class Kept(NamedTuple):
 
 
 class Belonging:
-    """The files of sessions in one home, of transcripts and of all that goes with them; each folder is listed once.
-
-    Args:
-        home: the home of Claude Code.
-        user: the home folder of the person whose sessions they are.
-    """
+    """The files of sessions in one home, of transcripts and of all that goes with them; each folder is listed once."""
 
     def __init__(self, home: Path, user: Path) -> None:
         self._user = user
@@ -319,11 +309,6 @@ def cleanup_days(home: Path, roots: Iterable[str], report: Report) -> float:
 
     The policy of the machine decides; without one the client cleans up by the settings of the folder that it is started
     in, and nobody knows which one that will be.
-
-    Args:
-        home: the home of Claude Code.
-        roots: the working folders of the projects whose sessions lie there.
-        report: gets a warning for each file that cannot be read.
     """
     try:
         policy = policy_files()

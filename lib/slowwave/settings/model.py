@@ -1,4 +1,4 @@
-"""What can be set, section by section: types, defaults, limits and what each is for; the rules of retention among them."""
+"""What can be set, section by section: types, defaults, limits and what each is for; also the rules of retention."""
 
 from collections.abc import Sequence
 from datetime import timedelta

@@ -100,13 +100,7 @@ class Roots:
 
 
 def bundled(place: Place, items: Iterable[T], facts: Callable[[T], tuple[str, int]]) -> list[Bundle[T]]:
-    """Return the things of one place in bundles: one of a project's own folder, else one for each working folder.
-
-    Args:
-        place: where the things lie.
-        items: the things.
-        facts: returns the working folder of a thing and when it changed.
-    """
+    """Return the things of one place in bundles: one of a project's own folder, else one for each working folder."""
     if place.kind == FOLDER_OF_PROJECT:
         return [_one(place, list(items), facts)]
     of: dict[str, list[T]] = {}

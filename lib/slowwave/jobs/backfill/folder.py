@@ -148,11 +148,7 @@ def backfills_folder(environ: Mapping[str, str]) -> Path:
 
 
 class Folder:
-    """One backfill on disk.
-
-    Args:
-        path: its folder.
-    """
+    """One backfill on disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""What was read lands in the memory folder: shard by shard, project by project, in the order of the plan; and goes again.
+"""What was read lands in the memory folder: shard by shard, by project, in the order of the plan; or goes again.
 
 When a backfill is taken back every byte that it added goes, the newest landing first. Where nothing was written since,
 the memory folder is as it was before, byte for byte. What others wrote behind it stays; what a dream has made of its
@@ -232,13 +232,7 @@ def _finished(folder: Path, record: Record, plan: Plan) -> tuple[dict[str, int],
 
 
 class Landing(Batch):
-    """The memory folder as it is now, and what is to be added to it.
-
-    Args:
-        project: the project.
-        plan: the run.
-        redact: of the run.
-    """
+    """The memory folder as it is now, and what is to be added to it."""
 
     def __init__(self, project: Project, plan: Plan, redact: Redactor) -> None:
         report, clock = Report("backfill", plan.run_id), FixedClock(plan.now)
@@ -651,15 +645,7 @@ def _refuse_used(memory: Path, candidates: Collection[str]) -> None:
 def _renewed(
     path: Path, name: str, landings: Sequence[Landed], added: Sequence[Mapping[str, str]], others: Collection[str]
 ) -> bytes | None:
-    """Return what a file that landings wrote anew holds without them; what others changed in it since stays.
-
-    Args:
-        path: the file.
-        name: its name in the records.
-        landings: newest first.
-        added: the lines of their candidates.
-        others: lines of candidates that stay.
-    """
+    """Return what a file that landings wrote anew holds without them; what others changed in it since stays."""
     content = read_or_none(path)
     now = digest(content)
     for (folder, record), candidates in zip(landings, added, strict=True):

@@ -136,11 +136,6 @@ class State(msgspec.Struct, frozen=True):
 class Ledger:
     """What one memory folder knows of sessions.
 
-    Args:
-        memory: the folder; it may not exist.
-        settings: the gates, and which model is asked.
-        now: the current time.
-
     Raises:
         UnreadableError: a file of it cannot be read.
     """

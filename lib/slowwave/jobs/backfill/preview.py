@@ -126,14 +126,7 @@ class Foreseen:
 
 
 def note_forecast(report: Report, plan: Plan, foreseen: Foreseen, past: Sequence[Past]) -> None:
-    """Put a forecast into a report, as items for people and as counts for programs.
-
-    Args:
-        report: the report of the preview.
-        plan: what would be read.
-        foreseen: what the sample says.
-        past: earlier backfills with the same model.
-    """
+    """Put a forecast into a report, as items for people and as counts for programs."""
     tokens, waiting = Estimate(0, 0, 0), Estimate(0, 0, 0)
     if foreseen.questions.value:
         tokens, usd, words = _tokens(plan, foreseen, past)

@@ -247,12 +247,6 @@ def _taken_back(given: BackfillParameters, environ: Mapping[str, str]) -> Ended:
 def lead(begun: Begun, environ: Mapping[str, str], read: ShardReader, land: Land) -> Ended:
     """Read every shard and let it land as soon as those before it have; record it, and return its report.
 
-    Args:
-        begun: the run.
-        environ: the environment.
-        read: reads a shard.
-        land: lets a shard land.
-
     Raises:
         LockHeldError: another process leads the same run.
         CorruptStateError: the plan is damaged.

@@ -64,15 +64,7 @@ class PausedError(Exception):
 
 
 class Throttle:
-    """The pace of one worker.
-
-    Args:
-        pace: of the whole run.
-        workers: among how many it is shared.
-        is_paused: asked before every session and while it waits.
-        monotonic: a clock that only moves forward.
-        sleep: waits.
-    """
+    """The pace of one worker."""
 
     def __init__(
         self,
@@ -273,12 +265,6 @@ Counts = dict[str, int]
 class Reader:
     """Reads pieces of one shard.
 
-    Args:
-        folder: the folder of the run.
-        number: of the shard.
-        environ: the environment of this worker; settings come with the run.
-        workers: how many read at the same time and share the pace of the run.
-
     Raises:
         CorruptStateError: the run's files are damaged.
     """
@@ -449,14 +435,7 @@ def places_of(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def run_there(folder: str, number: int, places: Mapping[str, str], workers: int) -> Counts:
-    """Read a shard in the process of an engine.
-
-    Args:
-        folder: of the run.
-        number: of the shard.
-        places: where the run's files are.
-        workers: among how many its pace is shared.
-    """
+    """Read a shard in the process of an engine."""
     return run_shard(Path(folder), number, {**os.environ, **places}, workers=workers)
 
 

@@ -1,4 +1,4 @@
-"""The subjects of one erasure: persons, topics and patterns, in whatever form they stand in bytes; overwritten by stars.
+"""The subjects of one erasure: persons, topics and patterns, in any form that they have in bytes; overwritten by stars.
 
 A phrase is found plain, escaped in JSON, URL-encoded, in base64, hex or UTF-16. One expression matches every character
 of it in each of its forms, so that forms may be mixed and nested (JSON in JSON); upper and lower case are one, and so

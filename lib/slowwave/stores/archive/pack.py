@@ -313,10 +313,6 @@ def ending(table: Table, offset: int) -> bytes:
 def table_bytes(path: Path, fd: int) -> bytes:
     """Return the table of a pack as it was encoded.
 
-    Args:
-        path: names the pack where it is damaged.
-        fd: a descriptor of it.
-
     Raises:
         CorruptStateError: it was cut short or changed, or it is no pack.
     """
@@ -376,12 +372,7 @@ def packed_dictionary(trained: zstandard.ZstdCompressionDict) -> bytes:
 
 
 def train(small: Sequence[tuple[T, int]], read: Callable[[T], bytes]) -> zstandard.ZstdCompressionDict | None:
-    """Return a dictionary for small files, None where one would not pay.
-
-    Args:
-        small: the files and their sizes.
-        read: returns the bytes of one.
-    """
+    """Return a dictionary for small files, None where one would not pay."""
     size = min(_LARGEST_DICTIONARY, sum(size for _, size in small) // _PAYS)
     if size < _SMALLEST_DICTIONARY:
         return None

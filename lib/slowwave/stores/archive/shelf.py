@@ -52,9 +52,6 @@ class Shelved(NamedTuple):
 class Shelf:
     """The packs in one folder; it need not exist.
 
-    Args:
-        folder: the folder.
-
     Attributes:
         problems: packs that could not be read when they were looked at last, and why.
     """

@@ -60,13 +60,7 @@ _metas = msgspec.json.Decoder(_Meta)
 
 
 def agents_of(transcript: Transcript, rows: Iterable[SessionRow], problems: list[Problem]) -> list[Agent]:
-    """Return the sub-agents that a session started, in the order in which they began.
-
-    Args:
-        transcript: the session.
-        rows: every session that may be one of them.
-        problems: what could not be read about them.
-    """
+    """Return the sub-agents that a session started, in the order in which they began."""
     own = transcript.files.id
     found = [
         _agent(row, transcript.messages, problems)
@@ -113,13 +107,7 @@ def _last_before(at: datetime | None, messages: Sequence[Message]) -> int:
 
 
 def forks_of(transcript: Transcript, rows: Sequence[SessionRow], problems: list[Problem]) -> list[Fork]:
-    """Return the sessions that share the beginning of this one, and the one that started it, oldest first.
-
-    Args:
-        transcript: the session.
-        rows: every session that may be one of them, with its own row.
-        problems: what could not be read about them.
-    """
+    """Return the sessions that share the beginning of this one, and the one that started it, oldest first."""
     alike = [row for row in rows if row.dialect == transcript.dialect]
     mine = next((row for row in alike if row.id == transcript.files.id), None)
     found: list[Fork] = []

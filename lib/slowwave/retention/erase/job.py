@@ -1,4 +1,4 @@
-"""The job ``erase``: find secrets or subjects in all of a machine, project by project and beside them, and take them out.
+"""The job ``erase``: find secrets or subjects in all of a machine, by project and beside them; take them out.
 
 Planned first: a dry run changes nothing and shows places and kinds with fingerprints, never a value. Live sessions,
 databases and dialects that are not written are refused with the reason. A journal of the hashes is written before the
