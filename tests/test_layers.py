@@ -177,7 +177,7 @@ def test_every_import_points_down() -> None:
         ("lib/slowwave/jobs/story.py", "from .cli import main"),
         ("lib/slowwave/observability/night.py", "from slowwave.jobs.story import Run"),
         ("lib/slowwave/consolidation/job.py", "from slowwave.observability.night import Night"),
-        ("tasks/planning.py", "from flows.nightly import nightly"),
+        ("tasks/stages.py", "from flows.nightly import nightly"),
     ],
 )
 def test_a_planted_import_is_found(where: str, source: str) -> None:
