@@ -7,12 +7,13 @@ where it is none, with everything in it. A backfill, retention and an erasure ha
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from slowwave.cli.output import bad, bold, open_to, say, screen_width, short_time, wrapped
+from slowwave.cli.output import bad, bold, dim, open_to, say, screen_width, short_time, wrapped
 from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import Ask, Change, Learned, in_words, short_names
@@ -170,11 +171,37 @@ def change_lines(change: Change, width: int, *, is_named: bool = False) -> Itera
         yield from wrapped(change.why, first=f"{indent}why: ", rest=indent + " " * 5, width=width)
 
 
-def ask_lines(ask: Ask, name: str, width: int, number: int = 0) -> Iterator[str]:
-    """Yield one thing that waits for a person."""
-    mark = f"{number:>4}  " if number else "  "
-    about = f"{ask.confidence:.0%}; {ask.why}" if ask.confidence else ask.why
-    yield from wrapped(f"{name}: {ask.text}  ({about})", first=mark, rest=" " * len(mark), width=width)
+def ask_lines(
+    asks: Sequence[Ask], names: dict[str, str], width: int, shown: int | None = None, *, is_named: bool = False
+) -> Iterator[str]:
+    """Yield things that wait for a person, those that wait for one reason below it.
+
+    Args:
+        asks: all of them, in their order.
+        names: what people call projects, by key.
+        width: most characters of a line, 0 for no limit.
+        shown: how many of them are shown; None for all.
+        is_named: with the id of each.
+    """
+    of_reason = Counter(map(_shared_reason, asks))
+    found: dict[str, list[Ask]] = {}
+    for ask in asks[:shown]:
+        found.setdefault(_shared_reason(ask), []).append(ask)
+    numbers = count(1)
+    for why, alike in found.items():
+        if why:
+            yield from wrapped(f"{why[:1].upper()}{why[1:]} ({of_reason[why]}):", first="  ", rest="  ", width=width)
+        for ask in alike:
+            about = "; ".join(filter(None, [f"{ask.confidence:.0%}" * bool(ask.confidence), "" if why else ask.why]))
+            mark = f"{next(numbers):>4}  "
+            yield from wrapped(f"{names[ask.project]}: {ask.text}  ({about})", first=mark, rest=" " * 6, width=width)
+            if is_named:
+                yield dim(f"      {ask.id}")
+
+
+def _shared_reason(ask: Ask) -> str:
+    """Return what is said once of many things that wait, "" where each has a reason of its own."""
+    return ask.why if ask.kind == "fact" else ""
 
 
 def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[str]:
@@ -182,9 +209,8 @@ def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[
     if not needs:
         return
     yield ""
-    yield open_to(f"Waiting for you: {len(needs)}, the most useful first")
-    for number, ask in enumerate(needs[:MOST_ASKS], 1):
-        yield from ask_lines(ask, names[ask.project], screen.width, number)
+    yield open_to(f"Waiting for you: {len(needs)}, the likeliest to be worth keeping first")
+    yield from ask_lines(needs, names, screen.width, MOST_ASKS)
     more = f"  and {len(needs) - MOST_ASKS} more; " if len(needs) > MOST_ASKS else "  "
     yield f"{more}slowwave review{screen.options} asks you one by one"
 

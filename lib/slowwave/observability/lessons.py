@@ -19,7 +19,7 @@ from slowwave.errors import SlowwaveError
 from slowwave.memory.book import Book, replay
 from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.ledger import ARRANGED, REVIEW, Event, Sighting, read_ledger
-from slowwave.memory.model import RETRACTS, Evidence
+from slowwave.memory.model import OF_VOICE, PASTED, QUOTED, RETRACTS, Evidence
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings
 
@@ -30,6 +30,11 @@ Kind = Literal["new", "changed", "replaced", "forgotten", "moved"]
 KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "forgotten", "moved")
 # folders whose inbox is looked at for one screen: a fleet has more than a person reads in one morning
 MOST_INBOXES = 200
+# what a person is asked where only they can say whose words they typed
+_DOUBTS = {
+    QUOTED: "it may be a quotation: only you can say whether you meant it yourself",
+    PASTED: "it reads like pasted text: only you can say whether you meant it yourself",
+}
 _HOME = re.compile(r"-(?:home|Users)-[^-]+-(?=.)")
 
 
@@ -370,14 +375,14 @@ def ask_of(folder: MemoryFolder, waiting: "Waiting", settings: ConsolidationSett
     """Return what a person is asked about a fact in the inbox."""
     lead = waiting.fact.lead
     why = waiting.reason.removesuffix(": waits for a person")
-    if not waiting.asks and not any(c.doubt for c in waiting.fact.candidates):
-        why = f"{waiting.fact.confidence:.0%} sure; from {settings.accept_confidence:.0%} on it is kept without asking"
+    if not waiting.asks and all(c.doubt in ("", *OF_VOICE) for c in waiting.fact.candidates):
+        why = f"less than {settings.accept_confidence:.0%} likely to be worth keeping: it waits for more sessions"
     return Ask(
         kind="everywhere" if folder.is_global else "line" if waiting.fact.memory else "fact",
         project=folder.project,
         id=waiting.id,
         text=lead.text,
-        why=why,
+        why=_DOUBTS.get(why, why),
         category=lead.category,
         confidence=waiting.fact.confidence,
         is_worth_it=waiting.asks,

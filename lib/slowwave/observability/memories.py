@@ -197,7 +197,7 @@ def _inbox(known: Known, names: Mapping[str, str]) -> str:
     more = len(needs) - MOST_ASKS
     left = f"<p>and {more} more, which follow when these are decided</p>" if more > 0 else ""
     things = "1 thing" if len(needs) == 1 else f"{len(needs)} things"
-    says = f"{things}, the most useful first.{waiting}{how}"
+    says = f"{things}, the likeliest to be worth keeping first.{waiting}{how}"
     return _part("inbox", "Waiting for you", says, said + rows + left)
 
 

@@ -64,6 +64,8 @@ def test_what_needs_a_person_is_short_and_says_how_many_more_there_are():
     weak = Ask(kind="fact", project=KEY, id="w", text="very nice", why="21% sure", is_worth_it=False)
     shown = screen(Report("nightly", "r1", learned=learned(asks=[*asks, weak])))
     assert f"Waiting for you: {MOST_ASKS + 3}" in shown
+    assert shown.count("erhaps pasted") == 1, "what they all wait for is said once"
+    assert f"Perhaps pasted ({MOST_ASKS + 3}):" in shown
     assert "and 3 more; slowwave review" in shown
     assert "very nice" not in shown
 

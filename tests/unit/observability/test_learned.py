@@ -96,13 +96,16 @@ def test_what_is_shown_again_is_no_change_and_what_was_undone_is_not_known(house
 def test_a_decision_in_review_is_a_persons_and_the_inbox_tells_what_is_worth_their_time(house: House) -> None:
     doubted = msgspec.structs.replace(house.candidate("Never push on Fridays"), doubt="perhaps pasted")
     weak = house.candidate("The cache is slow", session="s2", category="project", confidence=0.45)
-    house.extract(doubted, weak)
+    both = house.candidate("Ask about the mast", session="s3", confidence=0.3)
+    house.extract(doubted, weak, msgspec.structs.replace(both, doubt="perhaps copied from somebody else"))
     house.dream()
     asks, problems = asked([folder(house)], LIMITS, house.clock.now())
     assert problems == []
+    too_weak = f"less than {LIMITS.accept_confidence:.0%} likely to be worth keeping: it waits for more sessions"
     assert [(ask.text, ask.why, ask.is_worth_it) for ask in asks] == [
-        ("Never push on Fridays", "perhaps pasted", True),
-        ("The cache is slow", f"45% sure; from {LIMITS.accept_confidence:.0%} on it is kept without asking", False),
+        ("Never push on Fridays", "it reads like pasted text: only you can say whether you meant it yourself", True),
+        ("Ask about the mast", too_weak, False),
+        ("The cache is slow", too_weak, False),
     ]
     accept_fact(house.memory, inbox(house.memory, (), LIMITS, house.clock.now())[0], LIMITS, house.clock.now())
     every, _ = remembered([folder(house)])
