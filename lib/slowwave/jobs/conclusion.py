@@ -5,7 +5,6 @@ A run is followed from its first moment, so that one that is killed is told of a
 None of this changes what the run did or how it ended; what of it fails is one more warning in the report.
 """
 
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -106,13 +105,14 @@ def conclude(
         sessions: how many it was about, where the projects come without theirs.
     """
     earlier, problems = _earlier(around.environ, report)
+    came_to = outcome_of(report)
     folders, unread = footprints([(NAMELESS(project.key), project.memory) for project in projects])
     report.warnings += map(NAMELESS, unread)
     limits = around.settings.consolidation
     seen = Seen(
         at=began.at,
         seconds=perf_counter() - began.timer,
-        outcome=outcome or outcome_of(report).name,
+        outcome=outcome or came_to.name,
         partial=began.partial,
         sessions=sum(len(project.sessions) for project in projects) if sessions is None else sessions,
         changed=_changed(projects, earlier, report),
@@ -131,7 +131,7 @@ def conclude(
     found.unloaded = _unloaded(known, found, around, projects, report)
     report.learned = msgspec.to_builtins(found)
     view = view_with([*earlier, night], around.environ, problems, known)
-    _tell(report, around, night, view)
+    _tell(report, around, night, view, came_to.message)
     return Concluded(night, view)
 
 
@@ -199,12 +199,12 @@ def conclude_broken(job: str, error: BaseException, began: Began, around: Around
     return conclude(report, began, around, [], outcome=BROKEN)
 
 
-def _tell(report: Report, around: Around, night: Night, view: View) -> None:
+def _tell(report: Report, around: Around, night: Night, view: View, why: str) -> None:
     alarms, telemetry = around.settings.alarms, around.settings.telemetry
     steps: list[tuple[str, Callable[[], object]]] = [
         ("history", lambda: _record(night, around.environ)),
         ("report.html", lambda: write_page(around.environ, view)),
-        ("telemetry.log_file", lambda: log_night(night)),
+        ("telemetry.log_file", lambda: log_night(night, NAMELESS(why))),
     ]
     if alarms.webhook:
         steps.append(("alarms.webhook", lambda: post(night, alarms)))
@@ -309,8 +309,7 @@ def title_of(job: str, at: datetime, projects: Sequence[Project], *, dry_run: bo
     """Return what people call a run: ``nightly 2026-11-23 tern, quill``; the projects with most sessions first."""
     most = sorted(projects, key=lambda project: -len(project.sessions))
     names = list(dict.fromkeys(short_names(project.key for project in most).values()))
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    said = f"{job} {at.astimezone().date()} {', '.join(names[:MOST_NAMES])}{more}".rstrip()
+    said = f"{job} {at.astimezone().date()} {_some_of(names)}".rstrip()
     return f"{said} (dry run)" if dry_run else said
 
 
@@ -362,9 +361,20 @@ def _failed_share(report: Report) -> float:
 
 
 def _refusals(report: Report) -> str:
-    closed = Counter(f"{g.gate}: {g.reason}" for g in report.gates if not g.passed)
-    rows = [f"{reason} ({number} times)" if number > 1 else reason for reason, number in closed.most_common()]
+    """Say why nothing was done, and for whom: what is so of most projects first."""
+    closed = [gate for gate in report.gates if not gate.passed]
+    names = short_names(gate.project for gate in closed)
+    found: dict[str, dict[str, None]] = {}
+    for gate in closed:
+        found.setdefault(gate.reason, {})[names[gate.project] or gate.gate] = None
+    ordered = sorted(found.items(), key=lambda one: -len(one[1]))
+    rows = [f"{_some_of(list(who))}: {reason}" for reason, who in ordered]
     return _joined(rows) if rows else "there was nothing new"
+
+
+def _some_of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _joined(rows: list[str]) -> str:

@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +15,7 @@ from slowwave.consolidation.gates import (
     ENOUGH,
     backlog_of,
     changed_since,
+    due_after,
     or_after_waiting,
     read_state,
     session_gate,
@@ -165,7 +166,7 @@ def _look_at_gates(standing: Standing, project: Project, settings: Settings, now
     ]
     standing.due = all(gate.passed for gate in standing.gates)
     if last is not None and not standing.gates[0].passed:
-        standing.due_at = iso(datetime.fromtimestamp(last, UTC) + timedelta(hours=limits.min_hours * ENOUGH))
+        standing.due_at = iso(due_after(last, limits.min_hours * ENOUGH))
 
 
 def _look_at_memory(standing: Standing, memory: Path) -> None:

@@ -149,8 +149,8 @@ class LoggedStages:
         self._other.done(step, what)
 
 
-def log_night(night: Night) -> None:
-    """Log how a run ended, and each of its alarms."""
+def log_night(night: Night, why: str) -> None:
+    """Log how a run ended, with the sentence that says why, and each of its alarms."""
     for alarm in night.alarms:
         if alarm.name == "failures" and not log.hasHandlers():
             continue  # Python itself would print it, and who began the run prints each failure
@@ -165,7 +165,7 @@ def log_night(night: Night) -> None:
         "seconds": night.seconds,
         "counts": night.counts,
     }
-    log.info("%s: %s", night.job, night.outcome, extra={"fields": fields})
+    log.info("%s: %s", night.outcome, why, extra={"fields": fields})
 
 
 # OpenTelemetry: a night as a trace, its numbers as metrics, sent to a collector at its end.

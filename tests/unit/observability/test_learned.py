@@ -104,8 +104,8 @@ def test_a_decision_in_review_is_a_persons_and_the_inbox_tells_what_is_worth_the
     too_weak = f"less than {LIMITS.accept_confidence:.0%} likely to be worth keeping: it waits for more sessions"
     assert [(ask.text, ask.why, ask.is_worth_it) for ask in asks] == [
         ("Never push on Fridays", "it reads like pasted text: only you can say whether you meant it yourself", True),
-        ("Ask about the mast", too_weak, False),
         ("The cache is slow", too_weak, False),
+        ("Ask about the mast", too_weak, False),
     ]
     accept_fact(house.memory, inbox(house.memory, (), LIMITS, house.clock.now())[0], LIMITS, house.clock.now())
     every, _ = remembered([folder(house)])

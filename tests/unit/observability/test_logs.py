@@ -27,7 +27,7 @@ def test_steps_alarms_and_the_end_are_lines(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with json_logs(str(path), "r7"):
         log_step(Span("extract", "-p", 0.0, 1.23456))
-        log_night(a_night(outcome="PartlyFailed", alarms=[Alarm("failures", "1 failure", 1)]))
+        log_night(a_night(outcome="PartlyFailed", alarms=[Alarm("failures", "1 failure", 1)]), "it met one")
     step, alarm, end = lines(path)
     assert (step["event"], step["step"], step["project"], step["seconds"]) == ("step", "extract", "-p", 1.235)
     assert (alarm["level"], alarm["alarm"], alarm["message"]) == ("warning", "failures", "1 failure")
