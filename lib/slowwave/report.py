@@ -193,6 +193,11 @@ class Gate(msgspec.Struct, frozen=True):
     passed: bool
     reason: str
 
+    @property
+    def is_told(self) -> bool:
+        """Whether a person is told that it is shut: sessions are only counted, but one that is given up is named."""
+        return not self.passed and (self.gate == "breaker" or not self.reason.startswith("session "))
+
 
 class Item(msgspec.Struct, frozen=True):
     """One thing that a job did, would do, or refused to do, and why.

@@ -17,7 +17,7 @@ from slowwave.cli.output import bad, bold, dim, open_to, say, screen_width, shor
 from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import Ask, Change, Learned, in_words, short_names
-from slowwave.report import LEFT_OUT, readable
+from slowwave.report import LEFT_OUT, Gate, readable
 from slowwave.report import counted as in_numbers
 
 MOST_ROWS = 8
@@ -25,8 +25,6 @@ MOST_SESSIONS = 20
 MOST_PROJECTS = 10
 MOST_CHANGES = 5
 MOST_ASKS = 3
-# gates about one session are counted with what was left out; these are about a whole project or run
-_SESSION = "session "
 # what a run counts of its reading, in the order in which it happens
 _READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "waiting", "kept", "failed")
 # counters of what a run did, or would do, besides notes and dreams
@@ -236,15 +234,18 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
         where = ", ".join(names.get(project, project) for project in learned.unloaded)
         told = f"No memory folder is loaded by {clients} ({where}): slowwave install writes memories into files that"
         yield from wrapped(f"{told} they read", rest="  ", width=screen.width)
-    yield f"Take out one memory: slowwave memory drop ID{screen.options}"
+    yield f"Drop one memory: slowwave memory drop ID{screen.options}"
     what, name = ("all of it", run) if run and len(dreams) > 1 else ("it", dreams[0].id)
     yield f"Take {what} back: slowwave memory undo {name}{screen.options}"
+    if learned.due:
+        told = f"{'These projects dream' if len(dreams) > 1 else 'This project dreams'} again from "
+        told += f"{short_time(learned.due)} UTC on: a night on a schedule that comes sooner passes over "
+        yield from wrapped(told + ("them" if len(dreams) > 1 else "it"), rest="  ", width=screen.width)
 
 
 def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
     """Why nothing happened to a project; equal reasons are told once."""
-    # sessions that are not due are only counted, but one that is given up needs somebody
-    closed = [g for g in gates if not g["passed"] and (g["gate"] == "breaker" or not g["reason"].startswith(_SESSION))]
+    closed = [gate for gate in gates if msgspec.convert(gate, Gate).is_told]
     if not closed:
         return
     names = short_names(g["project"] for g in closed)

@@ -14,12 +14,13 @@ from typing import Literal
 
 import msgspec
 
+from slowwave.consolidation.gates import ENOUGH, due_after
 from slowwave.errors import SlowwaveError, told
 from slowwave.jobs.choice import folders_of, memory_folders
 from slowwave.jobs.model import journal_of
 from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS, unfit
-from slowwave.memory.model import name_to_json
+from slowwave.memory.model import iso, name_to_json
 from slowwave.models.base import ModelError
 from slowwave.models.meter import Account, read_account
 from slowwave.observability.alarms import REMEMBERING, alarms_of
@@ -42,7 +43,7 @@ from slowwave.observability.progress import Noting, begun, end_note, note_path, 
 from slowwave.observability.sections import View
 from slowwave.observability.telemetry import export, log_night, post
 from slowwave.places import home_folder
-from slowwave.report import Report
+from slowwave.report import Report, counted
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings
@@ -129,6 +130,8 @@ def conclude(
         chosen = {project.key for project in projects}
         found.asks = [ask for ask in found.asks if ask.project in chosen]
     found.unloaded = _unloaded(known, found, around, projects, report)
+    if report.dream_ids:
+        found.due = iso(due_after(int(began.at.timestamp()), limits.min_hours * ENOUGH))
     report.learned = msgspec.to_builtins(found)
     view = view_with([*earlier, night], around.environ, problems, known)
     _tell(report, around, night, view, came_to.message)
@@ -362,13 +365,15 @@ def _failed_share(report: Report) -> float:
 
 def _refusals(report: Report) -> str:
     """Say why nothing was done, and for whom: what is so of most projects first."""
-    closed = [gate for gate in report.gates if not gate.passed]
+    closed = [gate for gate in report.gates if gate.is_told]
     names = short_names(gate.project for gate in closed)
     found: dict[str, dict[str, None]] = {}
     for gate in closed:
         found.setdefault(gate.reason, {})[names[gate.project] or gate.gate] = None
     ordered = sorted(found.items(), key=lambda one: -len(one[1]))
     rows = [f"{_some_of(list(who))}: {reason}" for reason, who in ordered]
+    if left := report.counts.get("skipped_by_gate", 0):
+        rows.append(counted("skipped_by_gate", left))
     return _joined(rows) if rows else "there was nothing new"
 
 

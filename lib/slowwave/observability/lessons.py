@@ -145,6 +145,7 @@ class Learned(msgspec.Struct):
         is_planned: nothing of it was done.
         problems: memory folders that could not be read, and why.
         unloaded: by project, clients that load no memory folder, and for which nobody asked for a file that they read.
+        due: when the last of these projects may dream again, ISO time, or "".
     """
 
     changes: list[Change] = []
@@ -153,6 +154,7 @@ class Learned(msgspec.Struct):
     is_planned: bool = False
     problems: list[str] = []
     unloaded: dict[str, list[str]] = {}
+    due: str = ""
 
     @property
     def numbers(self) -> dict[Kind, int]:

@@ -125,7 +125,7 @@ def log_report(report: Report) -> None:
             log.info("%s: %s", project, phase, extra={"fields": fields} if number == 0 else None)
     for gate in report.gates:
         if not gate.passed:
-            log.info("%s: the gate %s is closed: %s", gate.project, gate.gate, gate.reason)
+            log.info("%s: not now: %s", gate.project, gate.reason)
     for warning in report.warnings:
         log.warning("%s", warning)
     for failure in report.failures:

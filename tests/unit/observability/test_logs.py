@@ -91,7 +91,7 @@ def test_what_a_dream_did_and_what_was_refused_damaged_or_failed_are_lines(tmp_p
         ("info", "-p: consolidate: 3 memories and facts added, merged, updated, superseded or put in order"),
         ("info", "-p: prune: 0 lines removed, or moved from the index to a topic file"),
         ("info", "-q: nothing new to dream over"),
-        ("info", "-p: the gate time is closed: 2 of 24 hours"),
+        ("info", "-p: not now: 2 of 24 hours"),
         ("warning", "/a.jsonl:7 (offset 90, 3 bytes): garbage: no JSON"),
         ("error", "-p: consolidate: broke"),
     ]
