@@ -135,7 +135,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("model_tokens_foreseen", "token foreseen", "tokens foreseen"),
         ("questions_foreseen", "question foreseen", "questions foreseen"),
         ("model_micro_usd_foreseen", "foreseen for the language model", ""),
-        ("dropped_by_model", "note that the model took out", "notes that the model took out"),
+        ("dropped_by_model", "note that the model dropped", "notes that the model dropped"),
         ("old_run_files", "file of an old run removed", "files of old runs removed"),
         ("read_again", "session read again by a newer version", "sessions read again by a newer version"),
         ("taken_over", "session taken over from an older version", "sessions taken over from an older version"),
@@ -270,7 +270,7 @@ class Phases(msgspec.Struct, frozen=True):
         return (
             f"orient: {self.seen}",
             f"gather: {self.gathered} facts that no dream had dealt with",
-            f"consolidate: {self.consolidated} memories and facts added, merged, updated, superseded or put in order",
+            f"consolidate: {self.consolidated} memories and facts added, merged, updated, replaced or put in order",
             f"prune: {self.pruned} lines removed, or moved from the index to a topic file",
         )
 

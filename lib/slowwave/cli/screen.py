@@ -146,7 +146,7 @@ def learned_lines(learned: Learned, screen: Screen, *, run: str = "") -> Iterato
 
 
 def _some_of_each(changes: Sequence[Change], most: int | None) -> Sequence[Change]:
-    """Return the most useful changes; what was replaced or forgotten is not crowded out by what is new."""
+    """Return the most useful changes; what was replaced or dropped is not crowded out by what is new."""
     if most is None or len(changes) <= most:
         return changes
     others = [c for c in changes if c.kind != "new"][: most - 1]
@@ -157,7 +157,7 @@ def change_lines(change: Change, width: int, *, is_named: bool = False) -> Itera
     """Yield one change: what is known now, how sure, and what was known before; ``is_named`` adds the memory's id."""
     sure = [f"{change.confidence:.0%}"] if change.confidence else []
     sure += [in_numbers("sessions", change.sessions)] if change.sessions else []
-    sure = [*(sure if change.kind != "forgotten" else ()), *([change.memory] if is_named else ())]
+    sure = [*(sure if change.kind != "dropped" else ()), *([change.memory] if is_named else ())]
     about = f"  ({', '.join(sure)})" if sure else ""
     indent = " " * 13
     yield from wrapped(change.text + about, first=f"  {change.kind:<9}  ", rest=indent, width=width)

@@ -281,7 +281,7 @@ MOST_NAMES = 3
 _DEEDS = (
     ("added", "kept", "new memory", ""),
     ("merged", "merged", "fact", " into memories"),
-    ("superseded", "superseded", "memory", ""),
+    ("superseded", "replaced", "memory", ""),
     ("extracted", "read", "session", ""),
     ("candidates", "noted", "fact", ""),
     ("compacted", "compacted", "session", ""),

@@ -26,8 +26,8 @@ from slowwave.settings import ConsolidationSettings
 if TYPE_CHECKING:
     from slowwave.consolidation.inbox import Parked, Waiting
 
-Kind = Literal["new", "changed", "replaced", "forgotten", "moved"]
-KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "forgotten", "moved")
+Kind = Literal["new", "changed", "replaced", "dropped", "moved"]
+KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "dropped", "moved")
 # folders whose inbox is looked at for one screen: a fleet has more than a person reads in one morning
 MOST_INBOXES = 200
 # what a person is asked where only they can say whose words they typed
@@ -42,12 +42,12 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that agents know now and did not before, or the other way round.
 
     Attributes:
-        kind: new, changed, replaced, forgotten, or moved out of the full index to a page.
+        kind: new, changed, replaced, dropped, or moved out of the full index to a page.
         project: key of the project.
         memory: id of the memory that it is about.
-        text: what is remembered now; of what is forgotten, what was.
+        text: what is remembered now; of what was dropped, what it was.
         before: what was said in its place before, or "".
-        why: why it is forgotten, changed or moved, or "".
+        why: why it was dropped, changed or moved, or "".
         category: its category.
         confidence: how certain it is, 0.0 to 1.0.
         sessions: how many sessions showed it.
@@ -241,7 +241,7 @@ def planned(report: Report) -> Learned:
 
 def _with_words(change: Change, said: str, redact: Callable[[str], str]) -> Change:
     said = " ".join(said.split())
-    is_same = change.kind == "forgotten" or said.rstrip(".…") in change.text
+    is_same = change.kind == "dropped" or said.rstrip(".…") in change.text
     clean = {name: redact(getattr(change, name)) for name in ("project", "text", "before", "why")}
     return msgspec.structs.replace(change, **clean, said="" if is_same else redact(said))
 
@@ -298,9 +298,9 @@ class _Telling:
             case "supersede":
                 self._ended.append(event)
             case "drop" | "removed-by-person" if before:
-                yours = "you took it out" if self.dream.is_by_person else "you took its line out"
+                yours = "you dropped it" if self.dream.is_by_person else "you deleted its line"
                 why = yours if event.event == "removed-by-person" else event.reason
-                self._others.append(("forgotten", before, "", why))
+                self._others.append(("dropped", before, "", why))
             case "edited-by-person" if before:
                 self._others.append(("changed", before, "", "you reworded its line, and it is yours now"))
             case _:
@@ -315,7 +315,7 @@ class _Telling:
             if old is None:
                 continue
             if now is None or now.key == RETRACTS:
-                changes.append(self._change("forgotten", old, "", f"taken back: {now.text}" if now else event.reason))
+                changes.append(self._change("dropped", old, "", f"taken back: {now.text}" if now else event.reason))
             else:
                 shown.add(now.memory)
                 changes.append(self._change("replaced", now, old.text, ""))

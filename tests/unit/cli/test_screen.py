@@ -34,10 +34,10 @@ def test_what_was_learned_stands_by_project_with_what_it_took_the_place_of():
     told = learned(
         change("new", "Use uv", sessions=2),
         change("replaced", "Use pnpm", before="Use npm", sessions=1),
-        change("forgotten", "Use make", why="taken back: no make here"),
+        change("dropped", "Use make", why="taken back: no make here"),
     )
     shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
-    assert "shop: 1 new memory, 1 replaced, 1 forgotten" in shown
+    assert "shop: 1 new memory, 1 replaced, 1 dropped" in shown
     assert "new        Use uv (90%, 2 sessions)" in shown
     assert "replaced   Use pnpm (90%, 1 session)" in shown
     assert "before: Use npm" in shown

@@ -88,7 +88,7 @@ def test_what_a_dream_did_and_what_was_refused_damaged_or_failed_are_lines(tmp_p
     assert [(line["level"], line["message"]) for line in lines(tmp_path / "log")] == [
         ("info", "-p: orient: 3 lines of 2 writers (1 of claude, 2 of person)"),
         ("info", "-p: gather: 4 facts that no dream had dealt with"),
-        ("info", "-p: consolidate: 3 memories and facts added, merged, updated, superseded or put in order"),
+        ("info", "-p: consolidate: 3 memories and facts added, merged, updated, replaced or put in order"),
         ("info", "-p: prune: 0 lines removed, or moved from the index to a topic file"),
         ("info", "-q: nothing new to dream over"),
         ("info", "-p: not now: 2 of 24 hours"),
