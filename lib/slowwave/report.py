@@ -11,6 +11,8 @@ PARKED_FOR_REVIEW = "parked for review"
 BY_SETTING = "consolidation.mode is review"
 # The gate that stops what only somebody who names a number lets through.
 UNCONFIRMED = "confirm"
+# What an item says of a place that an erasure within some projects leaves out.
+NOT_SEARCHED = "not searched"
 
 
 # What each counter says to a person, one and several; nothing else of it reaches a screen. "" stands for what another

@@ -32,7 +32,11 @@ from slowwave.secrets.redactor import Redactor, redactor_of
 
 # what becomes of a memory, as every other screen calls it
 _NAMES = {"held": "true", "candidates": "noted as", "successor": "replaced by"}
-_STATUS = {"superseded": "replaced", "removed-by-person": "dropped by you", "edited-by-person": "yours since you reworded it"}
+_STATUS = {
+    "superseded": "replaced",
+    "removed-by-person": "dropped by you",
+    "edited-by-person": "reworded by you",
+}
 # whose words a note is, for a person
 SPEAKERS = {
     "user_explicit": "typed, pasted or chosen in the session",

@@ -44,6 +44,15 @@ def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, st
     return chosen
 
 
+def left_beside(text: str, things: Sequence[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
+    """Return what has ``text`` in its project's key or folder as well and is not chosen by it, such as worktrees.
+
+    A hold on the same text covers them, so that whoever takes something out has to know what is left.
+    """
+    chosen = chosen_by(text, things, names)
+    return [t for t in things if text and t not in chosen and any(text in name for name in names(t))]
+
+
 def require_input(settings: Settings, environ: Mapping[str, str], project: str) -> None:
     """Refuse stores and projects that no job could work on; looking for a project takes a walk through the stores.
 

@@ -15,7 +15,7 @@ import msgspec
 
 from slowwave.errors import SlowwaveError, told
 from slowwave.formats.registry import NAMES
-from slowwave.jobs.choice import chosen_by
+from slowwave.jobs.choice import chosen_by, left_beside
 from slowwave.jobs.conclusion import (
     Around,
     Began,
@@ -34,10 +34,10 @@ from slowwave.jobs.steps import MARKING, STEPS, Stage, asks_by_batch, asks_rules
 from slowwave.locks import beside_jobs
 from slowwave.memory.rehearsal import rehearsing
 from slowwave.memory.undo import difference
-from slowwave.observability.lessons import planned
+from slowwave.observability.lessons import planned, short_names
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.observability.telemetry import json_logs, log_report
-from slowwave.report import Report
+from slowwave.report import NOT_SEARCHED, Item, Report
 from slowwave.retention.policy import check
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.stores.discovery import known_projects
@@ -276,12 +276,24 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     if extract in STEPS[job]:
         note_left_behind(report, run.settings, run.environ)
     projects = chosen_by(run.project, found.projects, lambda p: (p.key, p.root))
+    if job in ("erase", "retain"):
+        _name_left(report, run.project, left_beside(run.project, found.projects, lambda p: (p.key, p.root)))
     if not found.projects:
         roots = ", ".join(str(root) for root in run.settings.store.roots) or "the home of any client"
         report.warnings.append(f"no transcripts found in {roots}; name a store with --store or store.roots")
     report.count("projects", len(projects))
     report.memories = {p.key: str(p.memory) for p in projects}
     return projects, report
+
+
+def _name_left(report: Report, text: str, others: Sequence[Project]) -> None:
+    """Name the projects that a hold on the same text covers, and that are left alone: worktrees, for example."""
+    why = f"another project with {text!r} in its name or folder; run this for it, too, or without --project"
+    if report.job == "erase":  # its certificate names them
+        report.items += [Item(one.key, NOT_SEARCHED, why, one.key) for one in others]
+    elif others:
+        names = ", ".join(short_names(one.key for one in others).values())
+        report.warnings.append(f"left alone: {names}: {why}")
 
 
 def _clear_away(report: Report, run: Run) -> None:

@@ -275,7 +275,8 @@ def repository_of(cwd: str, home: str = "") -> str:
 def _main_repository(mark: Path) -> str:
     """Return the repository that a worktree's ``.git`` file names (``gitdir: REPO/.git/worktrees/NAME``), or ""."""
     text = mark.read_text(encoding="utf-8", errors="surrogateescape")[:4096].strip()
-    target = Path(mark.parent, text.removeprefix("gitdir:").strip())
+    # git writes it relative where it is asked to (worktree.useRelativePaths)
+    target = Path(os.path.normpath(mark.parent / text.removeprefix("gitdir:").strip()))
     if text.startswith("gitdir:") and target.parent.name == "worktrees" and target.parent.parent.name == _GIT:
         return str(target.parent.parent.parent)
     return ""

@@ -11,6 +11,7 @@ from time import perf_counter
 import msgspec
 
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError
+from slowwave.extraction.selection import EXTRACTOR
 from slowwave.jobs.backfill.folder import Folder, Pace, Plan, Shard, Wanted, backfills_folder
 from slowwave.jobs.backfill.plan import plan_backfill
 from slowwave.jobs.backfill.rollback import roll_back
@@ -68,7 +69,6 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     if is_batched(run.settings):
         fetch_answers(report, run.settings, environ, plan.now)
     if not plan.sessions:
-        report.warnings.append(_nothing_of(plan))
         return Begun(folder.path, 0, report, runner, began)
     folder.write(plan, shards)
     return Begun(folder.path, plan.shards, report, runner, began, _title(began, plan))
@@ -78,10 +78,13 @@ def _nothing_of(plan: Plan) -> str:
     """Say why a plan has no session."""
     if not plan.counts.get("sessions"):
         return "the range holds no session; slowwave sessions list shows what there is, and when it was"
-    return (
-        "nothing of the range is left to read, as nights read all that is there; --upgrade reads again what an older "
-        "version of the rules has read, and --coverage says what that is"
-    )
+    if plan.wanted.retry_failed:
+        return "no session of the range is left to try again: each could be read, or was never tried"
+    if plan.wanted.upgrade:
+        return f"no session of the range is left to read again: none was read by rules older than {EXTRACTOR}"
+    why = "nothing of the range is left to read: what a night or an earlier backfill has read is not read twice"
+    why += ", and --force only lets in what is too short or in use" if plan.force else ""
+    return f"{why}; to see a backfill at work, on sessions that come with slowwave: slowwave run backfill --sample DIR"
 
 
 def _planned(run: Run, given: BackfillParameters, began: Began) -> tuple[Plan, list[Shard]]:
@@ -145,7 +148,10 @@ def first_words(plan: Plan) -> Report:
     report.memories = {project.key: str(project.memory) for project in plan.projects}
     size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
     text = f"{size}, in {plan.pieces:,} piece{'' if plan.pieces == 1 else 's'}"
-    report.items.append(Item(plan.run_id, "backfill", text))
+    if plan.sessions:
+        report.items.append(Item(plan.run_id, "backfill", text))
+    else:
+        report.warnings.insert(0, _nothing_of(plan))
     return report
 
 

@@ -11,10 +11,10 @@ import msgspec
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.memory.model import name_to_json
 from slowwave.places import data_folder, home_folder
-from slowwave.report import Item, Report
+from slowwave.report import NOT_SEARCHED, Item, Report
 from slowwave.retention.erase.eraser import Changed
 from slowwave.retention.erase.memory import what_goes
-from slowwave.retention.erase.places import ACTION, NEVER
+from slowwave.retention.erase.places import NEVER
 from slowwave.retention.erase.sessions import unknown
 from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.secrets.blocklist import Blocked
@@ -78,7 +78,7 @@ def certificate_of(report: Report, subjects: Sequence[str], files: Sequence[Chan
         tuple(line for line in lines if line.what == "refused"),
         tuple(map(name_to_json, report.failures)),
         tuple(one._replace(path=name_to_json(one.path)) for one in files),
-        (*(line for line in lines if line.what == ACTION), Line("elsewhere", ACTION, NEVER)),
+        (*(line for line in lines if line.what == NOT_SEARCHED), Line("elsewhere", NOT_SEARCHED, NEVER)),
     )
 
 
