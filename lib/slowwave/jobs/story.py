@@ -290,6 +290,7 @@ def _name_left(report: Report, text: str, others: Sequence[Project]) -> None:
     """Name the projects that a hold on the same text covers, and that are left alone: worktrees, for example."""
     why = f"another project with {text!r} in its name or folder; run this for it, too, or without --project"
     if report.job == "erase":  # its certificate names them
+        report.count("not_searched", len(others))
         report.items += [Item(one.key, NOT_SEARCHED, why, one.key) for one in others]
     elif others:
         names = ", ".join(short_names(one.key for one in others).values())
