@@ -50,8 +50,10 @@ def take_back(args: argparse.Namespace) -> int:
     if args.json:
         say_json(done)
     else:
-        for one in done:
-            say(one.text)
+        told = [one.text.splitlines() for one in done]
+        # what is so of all of them is said once, below
+        for line in (*(first for first, *_ in told), *dict.fromkeys(line for _, *more in told for line in more)):
+            say(line)
     return PARTLY_FAILED if refused else DONE
 
 

@@ -16,7 +16,7 @@ import msgspec
 from slowwave.cli.output import bad, bold, dim, open_to, say, screen_width, short_time, wrapped
 from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
-from slowwave.observability.lessons import Ask, Change, Learned, in_words, short_names
+from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words, short_names
 from slowwave.report import LEFT_OUT, Gate, readable
 from slowwave.report import counted as in_numbers
 
@@ -181,25 +181,17 @@ def ask_lines(
         shown: how many of them are shown; None for all.
         is_named: with the id of each.
     """
-    of_reason = Counter(map(_shared_reason, asks))
-    found: dict[str, list[Ask]] = {}
-    for ask in asks[:shown]:
-        found.setdefault(_shared_reason(ask), []).append(ask)
+    every = by_reason(asks)
     numbers = count(1)
-    for why, alike in found.items():
+    for why, alike in by_reason(asks[:shown]).items():
         if why:
-            yield from wrapped(f"{why[:1].upper()}{why[1:]} ({of_reason[why]}):", first="  ", rest="  ", width=width)
+            yield from wrapped(f"{why} ({len(every[why])}):", first="  ", rest="  ", width=width)
         for ask in alike:
             about = "; ".join(filter(None, [f"{ask.confidence:.0%}" * bool(ask.confidence), "" if why else ask.why]))
             mark = f"{next(numbers):>4}  "
             yield from wrapped(f"{names[ask.project]}: {ask.text}  ({about})", first=mark, rest=" " * 6, width=width)
             if is_named:
                 yield dim(f"      {ask.id}")
-
-
-def _shared_reason(ask: Ask) -> str:
-    """Return what is said once of many things that wait, "" where each has a reason of its own."""
-    return ask.why if ask.kind == "fact" else ""
 
 
 def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[str]:

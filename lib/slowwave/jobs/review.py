@@ -295,9 +295,10 @@ class Desk:
         with beside_jobs(self.environ), held(folder.path, self.settings.consolidation.lock_stale):
             undone = undo(folder.path, name, self.clock.now(), force=force)
         later = f", and with it the later {', '.join(undone.dreams[:-1])}" if len(undone.dreams) > 1 else ""
-        text = f"Undone: {name}{later}."
+        text = f"Taken back: {name}{later}."
         if undone.files:
-            text += f" {folder.path} is as it was before: {', '.join(undone.files)}."
+            seen = ", ".join(file for file in undone.files if not file.startswith("."))
+            text += f" {folder.path} is as it was before{f': {seen}' if seen else ''}."
         if undone.edited:
             text += f"\nYour version of {', '.join(undone.edited)}: {folder.path}/.slowwave/undo/{undone.id}/edited/"
         if any(not dream.is_by_person for dream in told if dream.id in undone.dreams):

@@ -413,6 +413,14 @@ def urgency(ask: Ask) -> tuple[bool, int, bool, float, str, str]:
     )
 
 
+def by_reason(asks: Iterable[Ask]) -> dict[str, list[Ask]]:
+    """Return what waits by a reason that is told once of all of it, "" where each has one of its own; in their order."""
+    found: dict[str, list[Ask]] = {}
+    for ask in asks:
+        found.setdefault(ask.why[:1].upper() + ask.why[1:] if ask.kind == "fact" else "", []).append(ask)
+    return found
+
+
 def short_names(keys: Iterable[str]) -> dict[str, str]:
     """Return what people call projects: their keys without the home folder, where that names one project only.
 

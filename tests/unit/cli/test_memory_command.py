@@ -342,7 +342,7 @@ def test_drop_takes_one_memory_out_at_once_for_good_and_undo_brings_it_back(
     house.dream()
     assert [m.text for m in read_book(house.memory).active] == ["Never push on a Friday"]
     dream = told.split()[-1]
-    assert f"Undone: {dream}" in _run(capsys, house, "undo", dream)
+    assert f"Taken back: {dream}" in _run(capsys, house, "undo", dream)
     assert visible_files(house.memory)["MEMORY.md"] == before["MEMORY.md"]
     assert _id_of(house, "We use bun") == name
 
