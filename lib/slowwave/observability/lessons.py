@@ -414,7 +414,7 @@ def urgency(ask: Ask) -> tuple[bool, int, bool, float, str, str]:
 
 
 def by_reason(asks: Iterable[Ask]) -> dict[str, list[Ask]]:
-    """Return what waits by a reason that is told once of all of it, "" where each has one of its own; in their order."""
+    """Return what waits by the reason that is told once of all of it, "" where each has its own; in their order."""
     found: dict[str, list[Ask]] = {}
     for ask in asks:
         found.setdefault(ask.why[:1].upper() + ask.why[1:] if ask.kind == "fact" else "", []).append(ask)
