@@ -11,6 +11,8 @@ PARKED_FOR_REVIEW = "parked for review"
 BY_SETTING = "consolidation.mode is review"
 # The gate that stops what only somebody who names a number lets through.
 UNCONFIRMED = "confirm"
+# What an item says of a place that an erasure within some projects leaves out.
+NOT_SEARCHED = "not searched"
 
 
 # What each counter says to a person, one and several; nothing else of it reaches a screen. "" stands for what another
@@ -135,7 +137,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("model_tokens_foreseen", "token foreseen", "tokens foreseen"),
         ("questions_foreseen", "question foreseen", "questions foreseen"),
         ("model_micro_usd_foreseen", "foreseen for the language model", ""),
-        ("dropped_by_model", "note that the model took out", "notes that the model took out"),
+        ("dropped_by_model", "note that the model dropped", "notes that the model dropped"),
         ("old_run_files", "file of an old run removed", "files of old runs removed"),
         ("read_again", "session read again by a newer version", "sessions read again by a newer version"),
         ("taken_over", "session taken over from an older version", "sessions taken over from an older version"),
@@ -193,6 +195,11 @@ class Gate(msgspec.Struct, frozen=True):
     passed: bool
     reason: str
 
+    @property
+    def is_told(self) -> bool:
+        """Whether a person is told that it is shut: sessions are only counted, but one that is given up is named."""
+        return not self.passed and (self.gate == "breaker" or not self.reason.startswith("session "))
+
 
 class Item(msgspec.Struct, frozen=True):
     """One thing that a job did, would do, or refused to do, and why."""
@@ -238,7 +245,7 @@ class Phases(msgspec.Struct, frozen=True):
         return (
             f"orient: {self.seen}",
             f"gather: {self.gathered} facts that no dream had dealt with",
-            f"consolidate: {self.consolidated} memories and facts added, merged, updated, superseded or put in order",
+            f"consolidate: {self.consolidated} memories and facts added, merged, updated, replaced or put in order",
             f"prune: {self.pruned} lines removed, or moved from the index to a topic file",
         )
 

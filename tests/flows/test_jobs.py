@@ -143,7 +143,8 @@ def test_a_second_night_is_skipped_with_its_reason_and_changes_nothing(
     state = flow_state("nightly", given(store, now=later, run_id="r2"), monkeypatch)
 
     assert (state.type.value, state.name) == ("COMPLETED", "Skipped")
-    assert "time" in state.message
+    due = "1.0 h since the last dream (2026-03-09 06:30 UTC), 20 h needed: the next is due 2026-03-10 02:30 UTC"
+    assert state.message == f"nightly r2 did nothing: quill, tern: {due}."
     assert tree(store) == before
 
 

@@ -150,7 +150,7 @@ def test_a_click_accepts_and_another_takes_it_back(
         assert "Remembered by dream" in page.until("document.querySelector('.done')?.textContent")
         assert page.run("return document.querySelector('.ask input[name=id]').value") != first
         page.click("document.querySelector('button[value=undo]')")
-        page.until("document.querySelector('.done')?.textContent.includes('Undone')")
+        page.until("document.querySelector('.done')?.textContent.includes('Taken back')")
         assert page.run("return document.querySelector('.ask input[name=id]').value") == first
         assert page.wrong == []
 

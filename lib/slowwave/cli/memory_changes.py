@@ -1,4 +1,4 @@
-"""``slowwave memory effect|diff|drop|undo``: what became of memories, and how a person takes them out again."""
+"""``slowwave memory effect|diff|drop|undo``: what became of memories, and how a person drops or takes them back."""
 
 import argparse
 import os
@@ -50,13 +50,15 @@ def take_back(args: argparse.Namespace) -> int:
     if args.json:
         say_json(done)
     else:
-        for one in done:
-            say(one.text)
+        told = [one.text.splitlines() for one in done]
+        # what is so of all of them is said once, below
+        for line in (*(first for first, *_ in told), *dict.fromkeys(line for _, *more in told for line in more)):
+            say(line)
     return PARTLY_FAILED if refused else DONE
 
 
 def drop(args: argparse.Namespace) -> int:
-    """Take memories out at once, for good."""
+    """Drop memories at once, for good."""
     if agent := agent_around(os.environ):
         raise RefusedError(f"slowwave memory drop: a person decides, and {agent} runs this; use a terminal of your own")
     done = Desk(args.folders, settings_of(args), os.environ, SystemClock()).drop(args.id)
@@ -67,7 +69,7 @@ def drop(args: argparse.Namespace) -> int:
         return DONE
     for one in done:
         for text in one.texts:
-            for line in wrapped(f"Taken out: {text}", rest="  ", width=screen_width()):
+            for line in wrapped(f"Dropped: {text}", rest="  ", width=screen_width()):
                 say(line)
     say("No agent is given this any more, and no session brings it back. To have it again:")
     for one in done:

@@ -226,7 +226,7 @@ def _tell_agent(args: argparse.Namespace, does: str) -> int:
     if not agent_around(os.environ):
         yours = {
             "remember": "what you want remembered you can write into MEMORY.md yourself",
-            "forget": "slowwave memory drop ID takes a memory out at once (slowwave memory search WORDS finds its ID)",
+            "forget": "slowwave memory drop ID drops a memory at once (slowwave memory search WORDS finds its ID)",
         }
         raise UsageError(
             f"memory {args.action} is for an agent's session, where the next night reads it; {yours[args.action]}"

@@ -5,7 +5,6 @@ A run is followed from its first moment, so that one that is killed is told of a
 None of this changes what the run did or how it ended; what of it fails is one more warning in the report.
 """
 
-from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -15,11 +14,12 @@ from typing import Literal
 
 import msgspec
 
+from slowwave.consolidation.gates import ENOUGH, due_after
 from slowwave.errors import SlowwaveError, told
 from slowwave.jobs.run import folders_of, journal_of, memory_folders
 from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS, unfit
-from slowwave.memory.model import name_to_json
+from slowwave.memory.model import iso, name_to_json
 from slowwave.models.base import Account, ModelError, read_account
 from slowwave.observability.alarms import REMEMBERING, alarms_of
 from slowwave.observability.lessons import Learned
@@ -41,7 +41,7 @@ from slowwave.observability.progress import Noting, begun, end_note, note_path, 
 from slowwave.observability.sections import View
 from slowwave.observability.telemetry import export, log_night, post
 from slowwave.places import home_folder
-from slowwave.report import Report
+from slowwave.report import Report, counted
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings
@@ -91,13 +91,14 @@ def conclude(
         sessions: how many it was about, where the projects come without theirs.
     """
     earlier, problems = _earlier(environ, report)
+    came_to = outcome_of(report)
     folders, unread = footprints([(NAMELESS(project.key), project.memory) for project in projects])
     report.warnings += map(NAMELESS, unread)
     limits = settings.consolidation
     seen = Seen(
         at=began.at,
         seconds=perf_counter() - began.timer,
-        outcome=outcome or outcome_of(report).name,
+        outcome=outcome or came_to.name,
         partial=began.partial,
         sessions=sum(len(project.sessions) for project in projects) if sessions is None else sessions,
         changed=_changed(projects, earlier, report),
@@ -114,9 +115,11 @@ def conclude(
         chosen = {project.key for project in projects}
         found.asks = [ask for ask in found.asks if ask.project in chosen]
     found.unloaded = _unloaded(known, found, environ, projects, report)
+    if report.dream_ids:
+        found.due = iso(due_after(int(began.at.timestamp()), limits.min_hours * ENOUGH))
     report.learned = msgspec.to_builtins(found)
     view = view_with([*earlier, night], environ, problems, known)
-    _tell(report, settings, environ, night, view)
+    _tell(report, settings, environ, night, view, came_to.message)
     return Concluded(night, view)
 
 
@@ -187,12 +190,12 @@ def conclude_broken(
     return conclude(report, began, settings, environ, [], outcome=BROKEN)
 
 
-def _tell(report: Report, settings: Settings, environ: Mapping[str, str], night: Night, view: View) -> None:
+def _tell(report: Report, settings: Settings, environ: Mapping[str, str], night: Night, view: View, why: str) -> None:
     alarms, telemetry = settings.alarms, settings.telemetry
     steps: list[tuple[str, Callable[[], object]]] = [
         ("history", lambda: _record(night, environ)),
         ("report.html", lambda: write_page(environ, view)),
-        ("telemetry.log_file", lambda: log_night(night)),
+        ("telemetry.log_file", lambda: log_night(night, NAMELESS(why))),
     ]
     if alarms.webhook:
         steps.append(("alarms.webhook", lambda: post(night, alarms)))
@@ -266,7 +269,7 @@ MOST_NAMES = 3
 _DEEDS = (
     ("added", "kept", "new memory", ""),
     ("merged", "merged", "fact", " into memories"),
-    ("superseded", "superseded", "memory", ""),
+    ("superseded", "replaced", "memory", ""),
     ("extracted", "read", "session", ""),
     ("candidates", "noted", "fact", ""),
     ("compacted", "compacted", "session", ""),
@@ -297,8 +300,7 @@ def title_of(job: str, at: datetime, projects: Sequence[Project], *, dry_run: bo
     """Return what people call a run: ``nightly 2026-11-23 tern, quill``; the projects with most sessions first."""
     most = sorted(projects, key=lambda project: -len(project.sessions))
     names = list(dict.fromkeys(short_names(project.key for project in most).values()))
-    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
-    said = f"{job} {at.astimezone().date()} {', '.join(names[:MOST_NAMES])}{more}".rstrip()
+    said = f"{job} {at.astimezone().date()} {_some_of(names)}".rstrip()
     return f"{said} (dry run)" if dry_run else said
 
 
@@ -350,9 +352,22 @@ def _failed_share(report: Report) -> float:
 
 
 def _refusals(report: Report) -> str:
-    closed = Counter(f"{g.gate}: {g.reason}" for g in report.gates if not g.passed)
-    rows = [f"{reason} ({number} times)" if number > 1 else reason for reason, number in closed.most_common()]
+    """Say why nothing was done, and for whom: what is so of most projects first."""
+    closed = [gate for gate in report.gates if gate.is_told]
+    names = short_names(gate.project for gate in closed)
+    found: dict[str, dict[str, None]] = {}
+    for gate in closed:
+        found.setdefault(gate.reason, {})[names[gate.project] or gate.gate] = None
+    ordered = sorted(found.items(), key=lambda one: -len(one[1]))
+    rows = [f"{_some_of(list(who))}: {reason}" for reason, who in ordered]
+    if left := report.counts.get("skipped_by_gate", 0):
+        rows.append(counted("skipped_by_gate", left))
     return _joined(rows) if rows else "there was nothing new"
+
+
+def _some_of(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _joined(rows: list[str]) -> str:

@@ -24,12 +24,12 @@ from slowwave.locks import erasing
 from slowwave.memory.model import name_to_json
 from slowwave.memory.transaction import recover
 from slowwave.places import data_folder, home_folder, state_folder
-from slowwave.report import Item, Report
+from slowwave.report import NOT_SEARCHED, Item, Report
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.erase.eraser import Across, Changed, Eraser, Written, left
 from slowwave.retention.erase.job import erase_project, finish, finish_within, refuse_held
 from slowwave.retention.erase.memory import what_goes
-from slowwave.retention.erase.places import ACTION, NEVER, names_in
+from slowwave.retention.erase.places import NEVER, names_in
 from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.retention.erase.transcripts import FOLDER as JOURNALS
 from slowwave.retention.erase.transcripts import along, forks_of, unknown
@@ -85,7 +85,7 @@ def certificate_of(report: Report, subjects: Sequence[str], files: Sequence[Chan
         tuple(line for line in lines if line.what == "refused"),
         tuple(map(name_to_json, report.failures)),
         tuple(one._replace(path=name_to_json(one.path)) for one in files),
-        (*(line for line in lines if line.what == ACTION), Line("elsewhere", ACTION, NEVER)),
+        (*(line for line in lines if line.what == NOT_SEARCHED), Line("elsewhere", NOT_SEARCHED, NEVER)),
     )
 
 

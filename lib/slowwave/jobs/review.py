@@ -85,7 +85,7 @@ class TakenBack(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dropped(msgspec.Struct, frozen=True, kw_only=True):
-    """Memories of one project that a person took out."""
+    """Memories of one project that a person dropped."""
 
     id: str  # of the dream that did it; ``slowwave memory undo`` takes it
     project: str  # key of the project
@@ -186,7 +186,7 @@ class Desk:
         return reject_fact(waits.folder.path, waits.about, now)
 
     def drop(self, names: Sequence[str]) -> list[Dropped]:
-        """Take memories out at once, each project's by a dream of its own; they never come back in any words.
+        """Drop memories at once, each project's by a dream of its own; they never come back in any words.
 
         Args:
             names: their ids, or the beginnings of these.
@@ -231,12 +231,12 @@ class Desk:
         return found[0]
 
     def _as_memory(self, name: str) -> str:
-        """Say what takes a memory out, if it is the id of one; else ""."""
+        """Say what drops a memory, if it is the id of one; else ""."""
         try:
             _, memory = self._memory(name)
         except NotFoundError:
             return ""
-        return f"{name} is a memory: slowwave memory drop {memory.id} takes it out"
+        return f"{name} is a memory: slowwave memory drop {memory.id} drops it"
 
     def dreams_of(self, run: str) -> tuple[str, ...]:
         """Return of each project the oldest dream of a run that stands; to take it back takes the later ones back."""
@@ -260,16 +260,17 @@ class Desk:
         with beside_jobs(self.environ), held(folder.path, self.settings.consolidation.lock_stale):
             undone = undo(folder.path, name, self.clock.now(), force=force)
         later = f", and with it the later {', '.join(undone.dreams[:-1])}" if len(undone.dreams) > 1 else ""
-        text = f"Undone: {name}{later}."
+        text = f"Taken back: {name}{later}."
         if undone.files:
-            text += f" {folder.path} is as it was before: {', '.join(undone.files)}."
+            seen = ", ".join(file for file in undone.files if not file.startswith("."))
+            text += f" {folder.path} is as it was before{f': {seen}' if seen else ''}."
         if undone.edited:
             text += f"\nYour version of {', '.join(undone.edited)}: {folder.path}/.slowwave/undo/{undone.id}/edited/"
         if any(not dream.is_by_person for dream in told if dream.id in undone.dreams):
             text += "\nThe sessions that it read are not learned from again; what a later session says is."
-        text += "".join(f"\nYou took it out, and it stays out: {one.text}" for one in undone.refused)
+        text += "".join(f"\nYou dropped it since, and it stays dropped: {one.text}" for one in undone.refused)
         text += "".join(
-            f"\nYou took it out, and it is there again: {one.text} (slowwave memory drop {one.id})"
+            f"\nYou dropped it since, and it is there again: {one.text} (slowwave memory drop {one.id})"
             for one in undone.back
         )
         return TakenBack(

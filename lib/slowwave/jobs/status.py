@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,8 +13,10 @@ from slowwave.clock import Clock
 from slowwave.compaction.job.book import all_books, content_stamp, folder_of
 from slowwave.consolidation.gates import (
     ENOUGH,
+    Changed,
     backlog_of,
     changed_since,
+    due_after,
     or_after_waiting,
     read_state,
     session_gate,
@@ -31,6 +33,7 @@ from slowwave.memory.delivery.hooks import spoken
 from slowwave.memory.delivery.register import Register, placed_of, read_register
 from slowwave.memory.foreign import known_lines
 from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.ledger import REVIEW, read_ledger
 from slowwave.memory.model import iso, name_from_json
 from slowwave.observability.alarms import REMEMBERING
 from slowwave.observability.lessons import Kind, in_all, learned, remembered
@@ -63,6 +66,8 @@ class Standing(msgspec.Struct):
     last_change: str = ""  # id of the last dream that changed a memory and was not undone, or ""; its time stands in it
     due: bool = False  # whether the next run would dream
     due_at: str = ""  # ISO time from which the time gate lets a dream pass, or "" when it does now
+    # ISO time at which somebody took its last dream back, "" where there was a dream or a session since
+    taken_back: str = ""
     gates: list[Gate] = []  # each gate with its reason
     memories: int = 0  # active memories
     waiting: int = 0  # candidates that no dream has taken or refused; most of them wait for more evidence
@@ -143,8 +148,19 @@ def _look_at_gates(standing: Standing, project: Project, settings: Settings, now
         Gate("lock", project.key, passed=not held, reason=held or "free"),
     ]
     standing.due = all(gate.passed for gate in standing.gates)
+    standing.taken_back = _taken_back(project.memory, last, changed)
     if last is not None and not standing.gates[0].passed:
-        standing.due_at = iso(datetime.fromtimestamp(last, UTC) + timedelta(hours=limits.min_hours * ENOUGH))
+        standing.due_at = iso(due_after(last, limits.min_hours * ENOUGH))
+
+
+def _taken_back(memory: Path, last: int | None, changed: Changed) -> str:
+    """Return when a night's dream was taken back, unless there was a dream or a session since; else ""."""
+    events = read_ledger(memory)
+    nights = {event.dream for event in events if event.event == "dream" and event.run != REVIEW}
+    at = max((event.at for event in events if nights.intersection(event.undone)), default="")
+    since = datetime.fromisoformat(at).timestamp() if at else 0.0
+    is_news = (last or 0) > since or any(session.mtime_ns > since * 1e9 for session in changed.sessions)
+    return "" if is_news else at
 
 
 def _look_at_memory(standing: Standing, memory: Path) -> None:

@@ -50,12 +50,12 @@ from slowwave.observability.page import learned_lines, literal
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.observability.sections import weeks_of
 from slowwave.observability.telemetry import json_logs, log_report
-from slowwave.report import PARKED_FOR_REVIEW, Report, RetainItem
+from slowwave.report import NOT_SEARCHED, PARKED_FOR_REVIEW, Item, Report, RetainItem
 from slowwave.retention.audit import Line
 from slowwave.retention.policy import check
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.projects import Project, chosen_by
+from slowwave.stores.projects import Project, chosen_by, left_beside, short_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,12 +271,25 @@ def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     if extract in STEPS[job]:
         note_left_behind(report, run.settings, run.environ)
     projects = chosen_by(run.project, found.projects, lambda p: (p.key, p.root))
+    if job in ("erase", "retain"):
+        _name_left(report, run.project, left_beside(run.project, found.projects, lambda p: (p.key, p.root)))
     if not found.projects:
         roots = ", ".join(str(root) for root in run.settings.store.roots) or "the home of any client"
         report.warnings.append(f"no transcripts found in {roots}; name a store with --store or store.roots")
     report.count("projects", len(projects))
     report.memories = {p.key: str(p.memory) for p in projects}
     return projects, report
+
+
+def _name_left(report: Report, text: str, others: Sequence[Project]) -> None:
+    """Name the projects that a hold on the same text covers, and that are left alone: worktrees, for example."""
+    why = f"another project with {text!r} in its name or folder; run this for it, too, or without --project"
+    if report.job == "erase":  # its certificate names them
+        report.count("not_searched", len(others))
+        report.items += [Item(one.key, NOT_SEARCHED, why, one.key) for one in others]
+    elif others:
+        names = ", ".join(short_names(one.key for one in others).values())
+        report.warnings.append(f"left alone: {names}: {why}")
 
 
 def _clear_away(report: Report, run: Run) -> None:

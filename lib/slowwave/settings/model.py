@@ -129,7 +129,12 @@ class _Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class StoreSettings(_Section, frozen=True):
     """Where transcripts are and how part files are written."""
 
-    roots: Annotated[tuple[Path, ...], Meta(description="Store folders; empty means the clients' own places")] = ()
+    roots: Annotated[
+        tuple[Path, ...],
+        Meta(
+            description="Folders as `--store` names them, for example ~/.claude; empty means the homes of all clients"
+        ),
+    ] = ()
     part_bytes: Annotated[int, Meta(gt=0, description="Cersei: a part file never grows past this")] = 50_000_000
     warn_bytes: Annotated[int, Meta(gt=0, description="Cersei: warn when all parts exceed this")] = 200_000_000
     write_spelling: Annotated[

@@ -283,7 +283,8 @@ def repository_of(cwd: str, home: str = "") -> str:
 def _main_repository(mark: Path) -> str:
     """Return the repository that a worktree's ``.git`` file names (``gitdir: REPO/.git/worktrees/NAME``), or ""."""
     text = mark.read_text(encoding="utf-8", errors="surrogateescape")[:4096].strip()
-    target = Path(mark.parent, text.removeprefix("gitdir:").strip())
+    # git writes it relative where it is asked to (worktree.useRelativePaths)
+    target = Path(os.path.normpath(mark.parent / text.removeprefix("gitdir:").strip()))
     if text.startswith("gitdir:") and target.parent.name == "worktrees" and target.parent.parent.name == _GIT:
         return str(target.parent.parent.parent)
     return ""
@@ -332,3 +333,12 @@ def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, st
             f"no project matches {text!r}{near}; found: {', '.join(known[:MOST_NAMES]) or 'none'}{more}"
         )
     return chosen
+
+
+def left_beside(text: str, things: Sequence[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
+    """Return what has ``text`` in its project's key or folder as well and is not chosen by it, such as worktrees.
+
+    A hold on the same text covers them, so that whoever takes something out has to know what is left.
+    """
+    chosen = chosen_by(text, things, names)
+    return [t for t in things if text and t not in chosen and any(text in name for name in names(t))]

@@ -17,6 +17,7 @@ import msgspec
 
 from slowwave.extraction.job import ask_model, extract_one
 from slowwave.extraction.model.summary import USUAL_ANSWER
+from slowwave.extraction.selection import EXTRACTOR
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, Wanted, past_runs
 from slowwave.jobs.backfill.plan import note_versions, plan_backfill
@@ -269,8 +270,24 @@ def first_words(plan: Plan) -> Report:
     report.memories = {project.key: str(project.memory) for project in plan.projects}
     size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
     text = f"{size}, in {plan.pieces:,} piece{'' if plan.pieces == 1 else 's'}"
-    report.items.append(Item(plan.run_id, "backfill", text))
+    if plan.sessions:
+        report.items.append(Item(plan.run_id, "backfill", text))
+    else:
+        report.warnings.insert(0, _nothing_of(plan))
     return report
+
+
+def _nothing_of(plan: Plan) -> str:
+    """Say why a plan has no session."""
+    if not plan.counts.get("sessions"):
+        return "the range holds no session; slowwave sessions list shows what there is, and when it was"
+    if plan.wanted.retry_failed:
+        return "no session of the range is left to try again: each could be read, or was never tried"
+    if plan.wanted.upgrade:
+        return f"no session of the range is left to read again: none was read by rules older than {EXTRACTOR}"
+    why = "nothing of the range is left to read: what a night or an earlier backfill has read is not read twice"
+    why += ", and --force only lets in what is too short or in use" if plan.force else ""
+    return f"{why}; to see a backfill at work, on sessions that come with slowwave: slowwave run backfill --sample DIR"
 
 
 def _foreseen(plan: Plan, shards: Sequence[Shard], environ: Mapping[str, str]) -> Foreseen:

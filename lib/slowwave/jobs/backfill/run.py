@@ -86,20 +86,9 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     if is_batched(run.settings):
         fetch_answers(report, run.settings, environ, plan.now)
     if not plan.sessions:
-        report.warnings.append(_nothing_of(plan))
         return Begun(folder.path, 0, report, runner, began)
     folder.write(plan, shards)
     return Begun(folder.path, plan.shards, report, runner, began, _title(began, plan))
-
-
-def _nothing_of(plan: Plan) -> str:
-    """Say why a plan has no session."""
-    if not plan.counts.get("sessions"):
-        return "the range holds no session; slowwave sessions list shows what there is, and when it was"
-    return (
-        "nothing of the range is left to read, as nights read all that is there; --upgrade reads again what an older "
-        "version of the rules has read, and --coverage says what that is"
-    )
 
 
 def _planned(run: Run, given: BackfillParameters, began: Began) -> tuple[Plan, list[Shard]]:

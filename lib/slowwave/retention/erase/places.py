@@ -24,7 +24,7 @@ from slowwave.journal import remove_leftovers
 from slowwave.memory.folder import global_folder
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
-from slowwave.report import Item
+from slowwave.report import NOT_SEARCHED, Item
 from slowwave.retention.erase.eraser import Eraser, Names
 from slowwave.retention.erase.mask import STUCK, Place, is_packed, layers, overwritten
 from slowwave.retention.erase.subjects import What
@@ -425,7 +425,7 @@ def _others(known: Collection[Path], eraser: Eraser, memories: Collection[Path])
     for path, sort in other_files(folders, eraser.across.seen | set(known), memories):
         if sort is Sort.LINK:
             eraser.report.count("not_searched")
-            eraser.report.items.append(Item(os.fspath(path), ACTION, sort.value))
+            eraser.report.items.append(Item(os.fspath(path), NOT_SEARCHED, sort.value))
             continue
         eraser.report.count("searched_files")
         if sort is Sort.DATABASE:
@@ -779,7 +779,6 @@ def _patched(base: bytes, delta: bytes) -> bytes:
 
 # What an erasure within some projects leaves out, place by place: the certificate says so.
 
-ACTION = "not searched"
 _TOGETHER = "it belongs to all projects together"
 # said on every certificate
 NEVER = (
@@ -806,7 +805,7 @@ def note_left_out(chosen: Sequence[Project], eraser: Eraser) -> None:
             eraser.refuse(project, str(path), f"{reason}: run this without --project")
     for place, what in _places(eraser):
         eraser.report.count("not_searched")
-        eraser.report.items.append(Item(place, ACTION, f"{what}: {_TOGETHER}; run this without --project"))
+        eraser.report.items.append(Item(place, NOT_SEARCHED, f"{what}: {_TOGETHER}; run this without --project"))
 
 
 def _places(eraser: Eraser) -> Iterator[tuple[str, str]]:
