@@ -7,7 +7,7 @@ one is about. What holds only somewhere else, only under a condition, or of anot
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -392,8 +392,13 @@ def _kind(word: str) -> str:
 class Contrary:
     """The lines of memory files that a person wrote, or of which nobody knows who did."""
 
-    def __init__(self, lines: Iterable[ForeignLine]) -> None:
+    def __init__(
+        self, lines: Iterable[ForeignLine], found: Mapping[str, tuple[str, str]] | None = None, said: Iterable[str] = ()
+    ) -> None:
         self._lines = list(lines)
+        there = {line.text for line in self._lines} | set(said if found else ())
+        of = (found or {}).items()
+        self._found = {name: ForeignLine(file, text) for name, (file, text) in of if text in there}
         self._by_word: dict[str, list[int]] = {}
         for number, line in enumerate(self._lines):
             for word in set(words_of(line.text).stems):
@@ -401,18 +406,24 @@ class Contrary:
 
     @classmethod
     def of_people(cls, state: State) -> "Contrary":
-        """Return the lines of a folder that no dream may change."""
-        return cls(line for line in state.foreign if state.writers.get(line.key) != "tool")
+        """Return the lines of a folder that no dream may change, with what a model found against people's words."""
+        theirs = (line for line in state.foreign if state.writers.get(line.key) != "tool")
+        said = (memory.text for memory in state.standing if memory.is_from_person)
+        return cls(theirs, state.book.disputes, said)
 
     def to(self, item: Memory | Candidate) -> ForeignLine | None:
         """Return a line that an item contradicts, in either direction, since nobody knows which is newer."""
+        if item.id in self._found:
+            return self._found[item.id]
         near = sorted({n for word in set(words_of(item.text).stems) for n in self._by_word.get(word, ())})
         return next((self._lines[n] for n in near if _contradicts(item, self._lines[n].text)), None)
 
     def reason(self, item: Memory | Candidate) -> str:
         """Return why an item waits, or ""."""
         line = self.to(item)
-        return f"contradicts what a person wrote in {line.file}: {line.text[:160]}" if line else ""
+        if line is None:
+            return ""
+        return f"contradicts what a person {f'wrote in {line.file}' if line.file else 'said'}: {line.text[:160]}"
 
 
 def disputed(state: State) -> Sequence[tuple[Memory, ForeignLine]]:
