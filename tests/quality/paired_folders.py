@@ -13,7 +13,7 @@ import json
 import random
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,8 @@ from typing import Any
 from slowwave.consolidation.model import Gathered, Operation, State, validate
 from slowwave.consolidation.outcome import Stamp, amount_of
 from slowwave.consolidation.plan import Planner, offline
-from slowwave.consolidation.proposals import SAME
-from slowwave.consolidation.questions import ModelPlanner
+from slowwave.consolidation.proposals import SAME, Entry
+from slowwave.consolidation.questions import ROOM, ModelPlanner, shown_entries
 from slowwave.consolidation.snapshot import orient
 from slowwave.memory.authors import Authors, Writes, Written
 from slowwave.memory.book import Book
@@ -40,6 +40,7 @@ _PAGE = "notes.md"
 _PAIRS = 30
 _SEED = 41
 _ENTRY = re.compile(r"^(\d+)\. \[[^\]]*\] (.*)$", re.MULTILINE)
+_NUMBERS = re.compile(r"\b\d+\b")
 _SETTINGS = ConsolidationSettings()
 
 
@@ -94,7 +95,7 @@ class Recorded:
 
 def mark(text: str) -> str:
     """Return by what a statement is known."""
-    return hashlib.sha256(" ".join(text.split()).encode()).hexdigest()[:10]
+    return hashlib.sha256(_plain(text).encode()).hexdigest()[:10]
 
 
 def kept() -> list[dict[str, Any]]:
@@ -104,15 +105,19 @@ def kept() -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """The second night: what is done with each statement, by the statement."""
+    """The second night: what is done with each statement, by the statement, and why proposals were refused."""
 
     done: Mapping[str, Operation]
+    refused: Sequence[str] = ()
+    disputed: Collection[str] = ()
 
     def outcome(self, pair: Change) -> str:
-        """Return what became of a pair: merged, superseded (the older one by the newer one) or apart."""
+        """Return what became of a pair: merged, superseded (the older one by the newer one), asked or apart."""
         older, newer = (self.done.get(_plain(text)) for text in (pair.older, pair.newer))
         if older is None or newer is None:
             return "apart"
+        if older.memory in self.disputed:
+            return "asked"
         if older.memory == newer.memory:
             return "merged" if older.memory else "apart"
         for one, other in ((older, newer), (newer, older)):
@@ -131,27 +136,29 @@ def as_lines(pairs: Sequence[Change], model: LanguageModel) -> Night:
     """Dream over a page on which an agent wrote the older statements, and again when it has written the newer ones."""
     files, book, written = dict[str, bytes](), Book(), dict[str, Written]()
     operations: Sequence[Operation] = ()
-    for day, planner in ((1, offline), (2, ModelPlanner(model))):
+    asking = ModelPlanner(model)
+    for day, planner in ((1, offline), (2, asking)):
         texts = _mixed([pair.newer if day > 1 else pair.older for pair in pairs])
         added = [text for text in texts if ForeignLine(_PAGE, text).key not in written]
         written |= _written(added, day)
         files[_PAGE] = files.get(_PAGE, b"") + "".join(f"- {text}\n" for text in added).encode()
         state = orient(files, book, authors=Authors(files, Writes(lines={_PAGE: written})))
         files, book, operations = _dreamt(state, Gathered(()), planner, {})
-    return _night(operations, book, {})
+    return _night(operations, book, {}, asking)
 
 
 def as_said(pairs: Sequence[Change], model: LanguageModel) -> Night:
     """Dream over what a person said one day, and again over what they said the next."""
     files, book, known = dict[str, bytes](), Book(), dict[str, Candidate]()
     operations: Sequence[Operation] = ()
-    for day, planner in ((1, offline), (2, ModelPlanner(model))):
+    asking = ModelPlanner(model)
+    for day, planner in ((1, offline), (2, asking)):
         texts = _mixed([pair.newer if day > 1 else pair.older for pair in pairs])
         waiting = tuple(said(text, "decision", f"s{day}-{n}", day) for n, text in enumerate(texts))
         gathered = Gathered(waiting, known=dict(known))
         known |= {c.id: c for c in waiting}
         files, book, operations = _dreamt(orient(files, book), gathered, planner, known)
-    return _night(operations, book, known)
+    return _night(operations, book, known, asking)
 
 
 def _mixed(texts: Sequence[str]) -> list[str]:
@@ -177,10 +184,38 @@ def _dreamt(
     return files, made.book, operations
 
 
-def _night(operations: Sequence[Operation], book: Book, known: Mapping[str, Candidate]) -> Night:
+def _night(operations: Sequence[Operation], book: Book, known: Mapping[str, Candidate], asking: ModelPlanner) -> Night:
     done = {_plain(book.memories[o.memory].text): o for o in operations if o.memory}
     done |= {_plain(known[c].text): o for o in operations for c in o.candidates}
-    return Night(done)
+    disputed = {name for o in operations if o.action == "DISPUTE" for name in o.memories}
+    refused = [_NUMBERS.sub("#", refusal.reason.partition(":")[0]) for refusal in asking.refusals]
+    return Night(done, refused, disputed)
+
+
+def room_for(new: int = 20) -> str:
+    """Say of how many newer statements the partner is shown where all older ones stand in one folder.
+
+    Args:
+        new: how many newer statements come in one night.
+    """
+    every = [pair for pairs in folders() for pair in pairs]
+    items = [said(pair.older, "project", f"a{n}", n % 300) for n, pair in enumerate(every)]
+    older = [Entry(n, item) for n, item in enumerate(items, 1)]
+    number_of = {pair: n for n, pair in enumerate(every, 1)}
+    met = 0
+    for start in range(0, len(every), new):
+        night = every[start : start + new]
+        newer = [
+            Entry(len(older) + n, said(pair.newer, "project", f"b{n}", 300), is_new=True)
+            for n, pair in enumerate(night, 1)
+        ]
+        shown, _ = shown_entries([*older, *newer], ROOM)
+        numbers = {entry.number for entry in shown}
+        met += sum(number_of[pair] in numbers for pair in night)
+    share = f"{met} of {len(every)} ({met / len(every):.2f})"
+    return (
+        f"{new} newer statements a night in a folder of {len(older)}: the older one stands in the question for {share}"
+    )
 
 
 def _plain(text: str) -> str:

@@ -18,6 +18,7 @@ from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.facts import Doubts
 from slowwave.consolidation.likeness import Words, words_of
 from slowwave.consolidation.model import AccountingError, Gathered, Operation, State, dispute_of, lost_share, validate
+from slowwave.consolidation.replacement import LIGHT
 from slowwave.consolidation.slots import claim, claim_of, decision_key, stance_of
 from slowwave.extraction.model.quotations import stands_in
 from slowwave.memory.book import Memory
@@ -178,6 +179,15 @@ class Entry:
             return ""
         return self.item.last_seen if isinstance(self.item, Memory) else self.item.observed_at
 
+    def asks_about(self, old: "Entry") -> bool:
+        """Say whether that this takes the place of an older entry is for a person to say.
+
+        The older one is theirs, and this is not, or has no word in common with it.
+        """
+        if not old.is_from_person or not old.name:
+            return not old.name
+        return not self.is_from_person or not is_about_the_same(old.item.text, self.item.text)
+
     @property
     def line(self) -> str:
         """The entry as it is shown."""
@@ -294,20 +304,26 @@ class _Court:
         return ""
 
     def _is_dispute(self, proposal: Proposal) -> bool:
-        """Say whether a proposal sets a person's words against what nobody said."""
+        """Say whether only a person can say what a proposal says: it sets something against words of theirs."""
         if proposal.op == "contradicts":
             return True
-        of = [self.entries[n] for n in proposal.entries]
-        return proposal.op == "supersede" and all(
-            not one.name or (one.is_from_person and not self.entries[proposal.by].is_from_person) for one in of
-        )
+        by = self.entries[proposal.by]
+        return proposal.op == "supersede" and all(map(by.asks_about, (self.entries[n] for n in proposal.entries)))
 
     def _not_disputed(self, entries: Sequence[Entry], by: Entry) -> str:
-        """Return why a contradiction is not put before a person, or ""."""
+        """Return why a contradiction is not put before a person, or "" when it is.
+
+        What nobody said stands against a person's words; of two things that a person said the older one against the
+        newer one.
+        """
         for one in entries:
-            theirs, other = (by, one) if not by.name or (by.is_from_person and one.name) else (one, by)
-            if not theirs.is_from_person or (theirs.name and other.is_from_person) or not other.name:
-                return "no person's words stand against it"
+            theirs, other = (one, by) if one.is_from_person and not by.is_from_person else (by, one)
+            if not theirs.name or (theirs.is_from_person and not other.is_from_person):
+                pass
+            elif not (theirs.is_from_person and theirs.last_seen > other.last_seen and other.is_memory):
+                return "no words of a person stand against it"
+            if not other.name:
+                return "a person's line is not touched"
             if other.name in self.state.book.rejected:
                 return "a person has said that both stand"
             if len(self.disputes) >= _MOST_DISPUTES:
@@ -403,14 +419,29 @@ def not_merged(entries: Sequence[Entry], text: str) -> str:
     return wrong_text(text, entries)
 
 
+# so long is what two words share that have an origin in common, and what two share of a script without spaces
+_SHARED_LETTERS, _SHARED_SIGNS = 5, 2
+_UNSPACED = "\u2e80"
+
+
+def is_about_the_same(one: str, other: str) -> bool:
+    """Say whether two texts name anything in common: what a model says of them can then be seen by their words."""
+    return not _named_in(one).isdisjoint(_named_in(other))
+
+
+def _named_in(text: str) -> set[str]:
+    """Return the words of a text but for those that any sentence has, and the pieces of long ones."""
+    stems = set(words_of(text).stems) - LIGHT
+    sizes = ((word, _SHARED_SIGNS if word[0] >= _UNSPACED else _SHARED_LETTERS) for word in _WORD.findall(text.lower()))
+    return stems | {word[n : n + size] for word, size in sizes for n in range(len(word) - size + 1)} - LIGHT
+
+
 def _not_superseded(entries: Sequence[Entry], by: Entry, words: str, *, by_used: bool) -> str:
     if by_used:
         return "an entry does not take its own place"
     for old in entries:
         if old.is_from_person and not by.is_from_person:
             return "only a person takes back what a person said"
-        if old.is_from_person and set(words_of(old.item.text).stems).isdisjoint(words_of(by.item.text).stems):
-            return f"entry {by.number} names nothing of what a person said in {old.number}"
         if not old.last_seen < by.last_seen:
             return f"entry {by.number} is not newer than {old.number}"
     return "" if stands_in(words, by.item.text) else f"the words that show it do not stand in entry {by.number}"
@@ -489,6 +520,8 @@ def _with_succession(
     changed = list(done)
     for n in proposal.entries:
         old = changed[places[n]]
+        if old.successor and old.successor == winner.memory:
+            continue  # the rules see it themselves
         if old.action not in HOLDS or old.by_person or old.successor or old.memory == winner.memory:
             return done, f"the rules do otherwise with entry {n}: {old.reason}"
         if any(o.successor == old.memory for o in changed):
@@ -560,10 +593,9 @@ def _differ(one: Entry, other: Entry) -> str:  # noqa: C901, PLR0911 - one reaso
         return "have the same words in another order"
     if (left < right or right < left) and (left ^ right) - _LIGHT:
         return "are not equally wide: one says more"
-    if turned := _opposite(left - right, right - left, one, other):
-        return turned
     is_few = len(left & right) < _LEAST_SHARED * min(len(left), len(right)) or not left & right
-    return _FEW if is_few else ""
+    # in other words forms differ anyway
+    return _opposite(left - right, right - left, one, other, are_alike=not is_few) or (_FEW if is_few else "")
 
 
 def _proper(text: str) -> set[str]:
@@ -576,11 +608,11 @@ def _counted(words: Words) -> set[tuple[str, ...]]:
     return {words.tokens[place : place + 2] for place in words.numbers}
 
 
-def _opposite(left: set[str], right: set[str], one: Entry, other: Entry) -> str:
+def _opposite(left: set[str], right: set[str], one: Entry, other: Entry, *, are_alike: bool) -> str:
     raw = [set(_WORD.findall(e.item.text.casefold())) for e in (one, other)]
     left, right = left | (raw[0] - raw[1]), right | (raw[1] - raw[0])
     pairs = [(a, b) for a in left for b in right]
-    if any(a.endswith(b) or b.endswith(a) or a.startswith(b) or b.startswith(a) for a, b in pairs):
+    if are_alike and any(a.endswith(b) or b.endswith(a) or a.startswith(b) or b.startswith(a) for a, b in pairs):
         return "differ in the form of a word"
     for pair in _OPPOSITES:
         if left & pair and right & pair and left & pair != right & pair:

@@ -14,7 +14,7 @@ from typing import Any, cast
 from slowwave.consolidation.likeness import words_of
 from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.plan import offline
-from slowwave.consolidation.proposals import SCHEMA, Entry, entries_of, judged
+from slowwave.consolidation.proposals import SCHEMA, Entry, Refusal, entries_of, judged
 from slowwave.consolidation.refusals import ACCEPTED
 from slowwave.hostile import is_hostile
 from slowwave.memory.book import Memory
@@ -183,6 +183,7 @@ _ASKED = {
 # a token is about four characters of English; the answer names numbers and few words
 _CHARS_A_TOKEN = 4
 _MOST_TOKENS = 6_000
+ROOM = _MOST_TOKENS * _CHARS_A_TOKEN
 _ANSWER_TOKENS = 4_000
 _FEWEST = 2
 # so much of the room what is new takes at most, as long as there is anything else
@@ -197,24 +198,29 @@ class ModelPlanner:
         model: the model.
         notes: what to tell about it in the report.
         followed: how many proposals were followed.
-        refused: how many were not.
+        refusals: why the others were not.
         usages: what each answer of the dream cost.
     """
 
     model: LanguageModel
     notes: list[str] = field(default_factory=list[str])
     followed: int = 0
-    refused: int = 0
+    refusals: tuple[Refusal, ...] = ()
     usages: list[Usage] = field(default_factory=list[Usage])
+
+    @property
+    def refused(self) -> int:
+        """How many proposals were not followed."""
+        return len(self.refusals)
 
     def __call__(self, state: State, gathered: Gathered, settings: ConsolidationSettings) -> Sequence[Operation]:
         """Return the operations of a dream."""
         self.notes.clear()
-        self.followed = self.refused = 0
+        self.followed, self.refusals = 0, ()
         alone = offline(state, gathered, settings)
         if all(o.action in {"KEEP", "WAIT"} for o in alone) and not state.adopted:
             return alone
-        shown, left = shown_entries(entries_of(state, gathered), _MOST_TOKENS * _CHARS_A_TOKEN)
+        shown, left = shown_entries(entries_of(state, gathered), ROOM)
         if left:
             self.notes.append(f"{left} new statements had no room in the model's question: the rules decide on them")
         while len(shown) >= _FEWEST:
@@ -247,7 +253,7 @@ class ModelPlanner:
         shown: Sequence[Entry],
     ) -> Sequence[Operation]:
         made = judged(data, state, gathered, settings, {entry.number for entry in shown})
-        self.followed, self.refused = made.followed, len(made.refusals)
+        self.followed, self.refusals = made.followed, made.refusals
         if made.refusals:
             first = "; ".join(dict.fromkeys(r.reason for r in made.refusals[:3]))
             self.notes.append(f"{self.refused} of the model's proposals were not followed: {first}")

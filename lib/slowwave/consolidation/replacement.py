@@ -108,12 +108,12 @@ _KINDS = {
     )
 }
 # words that any sentence of the kind has; they name nothing
-_LIGHT = _set(
+LIGHT = _set(
     "use us run set go make do get have need want choos chose chosen decid decided agreed prefer pick select adopt "
     "into onto everyth all both team people new old current now plac thing place way work project repo code always "
     "never every"
 )
-_GENERIC = frozenset(map(_root, _LIGHT))
+_GENERIC = frozenset(map(_root, LIGHT))
 _LABEL_ROOTS = frozenset(map(_root, LABELS))
 # what says no, or that something may be, beside the words that :mod:`.words` knows
 _NOES = _set(
@@ -366,7 +366,7 @@ def _roots(text: str) -> frozenset[str]:
 def _clause_of(text: str) -> _Clause:
     words = words_of(_CHANGE.sub(" ", arranged(text)))
     noes = sum(stem in _NOES for stem in words.stems) + words.negations
-    roots = frozenset(_root(stem) for stem in words.stems if stem not in _NOES | _LIGHT | _MAY)
+    roots = frozenset(_root(stem) for stem in words.stems if stem not in _NOES | LIGHT | _MAY)
     return _Clause(roots, words.marks, noes % 2 == 1)
 
 
@@ -430,7 +430,8 @@ def disputed(state: State) -> Sequence[tuple[Memory, ForeignLine]]:
     """Return the memories that contradict a person's line and about which nobody has decided yet."""
     contrary = Contrary.of_people(state)
     # what a person said against a line of theirs was put before them when it was said
-    decided = {m.id for m in state.standing if m.is_from_person} | state.book.rejected
+    decided = {m.id for m in state.standing if m.is_from_person and m.id not in state.book.disputes}
+    decided |= state.book.rejected
     asked = [m for m in state.standing if m.id not in decided and not (m.stands and target_of(m.line))]
     return [(memory, line) for memory in asked if (line := contrary.to(memory))]
 
