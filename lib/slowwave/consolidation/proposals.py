@@ -318,10 +318,10 @@ class _Court:
         """
         for one in entries:
             theirs, other = (one, by) if one.is_from_person and not by.is_from_person else (by, one)
-            if not theirs.name or (theirs.is_from_person and not other.is_from_person):
-                pass
-            elif not (theirs.is_from_person and theirs.last_seen > other.last_seen and other.is_memory):
+            if not theirs.is_from_person:
                 return "no words of a person stand against it"
+            if theirs.name and other.is_from_person and not theirs.last_seen > other.last_seen:
+                return f"entry {theirs.number} is not newer than {other.number}"
             if not other.name:
                 return "a person's line is not touched"
             if other.name in self.state.book.rejected:
@@ -449,9 +449,8 @@ def _not_superseded(entries: Sequence[Entry], by: Entry, words: str, *, by_used:
 
 def _with(done: list[Operation], proposal: Proposal, entries: Mapping[int, Entry]) -> tuple[list[Operation], str]:
     """Return the operations with one proposal in them, or the reason why the rules say otherwise."""
-    places = {
-        n: _place(done, entries[n]) for n in (*proposal.entries, *((proposal.by,) if proposal.by in entries else ()))
-    }
+    named = (*proposal.entries, proposal.by) if proposal.op == "supersede" else proposal.entries
+    places = {n: _place(done, entries[n]) for n in named if entries[n].name}
     if proposal.op == "merge" and proposal.is_reworded:
         best, *rest = sorted(proposal.entries, key=lambda n: _precedence(entries[n]))
         others = Proposal("merge", tuple(rest), best)
@@ -570,7 +569,7 @@ def disagreement(entries: Sequence[Entry]) -> str:
     return few
 
 
-def _differ(one: Entry, other: Entry) -> str:  # noqa: C901, PLR0911 - one reason after the other
+def _differ(one: Entry, other: Entry) -> str:  # noqa: PLR0911 - one reason after the other
     a, b = words_of(one.item.text), words_of(other.item.text)
     if a.marks != b.marks:
         return "differ in a number, path, version or name"
