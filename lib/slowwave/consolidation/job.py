@@ -375,8 +375,10 @@ def items_of(project: str, found: Changes) -> Iterator[Item]:
     """Yield what the report names: every memory that was broken, and where, and every one that leaves the index."""
     for memory, case in found.broken:
         how = "a person had to say it again" if case.is_said_again else "it was not kept"
+        how += ", as a model read," if case.by else ""
         where = f"{case.session.dialect} session {case.session.session} of {case.session.began}"
-        reason = f"{how} in {where}, which it was delivered to: it stands higher from now on"
+        higher = memory.is_from_person or not case.by
+        reason = f"{how} in {where}, which it was delivered to{': it stands higher from now on' if higher else ''}"
         yield Item(memory.id, BROKEN, reason, project, memory.text, memory.category, memory.confidence)
     for memory in found.needless:
         reason = "no session had an occasion for it in a long time: it leaves the index for its page"

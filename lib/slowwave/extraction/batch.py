@@ -1,6 +1,6 @@
 """Everything that the extraction of several sessions of one project shares: what was read before, and the report."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from slowwave.clock import Clock
@@ -14,6 +14,7 @@ from slowwave.extraction.selection import NAME as REPEATED
 from slowwave.extraction.session import Read, new_ranges
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import append_batches, read_candidates
+from slowwave.memory.effects import Asked
 from slowwave.memory.extracted import write_extraction
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json, printable
@@ -53,6 +54,7 @@ class Batch:
         self.now = clock.now()
         self.redact = redact
         self.dry_run = dry_run
+        self.told_to: Callable[[StoredSession, Redactor], Asked | None] | None = None
         self._noted = noted or project.memory
         self._pending: list[tuple[list[Candidate], list[ExtractedRange]]] = []
         self._known, ranges, problems = read_candidates(self._noted)

@@ -476,6 +476,8 @@ BROKEN = 0.15
 _MOST_BROKEN = 8
 # so many sessions in a row without an occasion, and so many half-lives since anything showed it
 NEEDLESS_SESSIONS = 40
+# what a model does not mention is less sure than what commands show: it takes twice as many
+DOUBTED = 0.5
 NEEDLESS_LIVES = 0.5
 
 
@@ -506,13 +508,16 @@ class Standing:
         """Return how much a memory counts for its place in the index."""
         uses = min(self.uses.get(memory.id, 0), _MOST_USES)
         effect = self.effects.get(memory.id)
-        broken = min(len(effect.broken), _MOST_BROKEN) if effect else 0
+        # a model's word lifts nothing that no person said
+        cases = [case for case in effect.broken if memory.is_from_person or not case.by] if effect else []
+        broken = min(len(cases), _MOST_BROKEN)
         return self.confidence(memory) * (1 + USED * math.log2(1 + uses) + BROKEN * math.log2(1 + broken))
 
     def is_needless(self, memory: Memory) -> bool:
         """Say whether a memory had no occasion for so long that it has to make room for others."""
         effect = self.effects.get(memory.id)
-        return bool(effect) and effect.idle >= NEEDLESS_SESSIONS and self._lives(memory) >= NEEDLESS_LIVES
+        idle = effect.idle - effect.idle_by_model * DOUBTED if effect else 0
+        return idle >= NEEDLESS_SESSIONS and self._lives(memory) >= NEEDLESS_LIVES
 
     def idle(self, memory: Memory) -> float:
         """Return for how many half-lives nobody has shown or used a memory that one session showed; else 0.0.
