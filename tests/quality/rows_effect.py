@@ -7,7 +7,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -24,6 +24,7 @@ from slowwave.memory.folder import TOPICS, fact_line
 from slowwave.memory.ledger import PATH, VERSION, Event, IndexEntry, encode_events, line_hash
 from slowwave.memory.model import iso, name_to_json
 from slowwave.models.base import Answer, Ask, LanguageModel, Usage
+from slowwave.secrets.redactor import Redactor
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.projects import Project, spelled
@@ -47,6 +48,8 @@ WRITTEN = Path(__file__).parent / "fresh" / "timelines.jsonl"
 WRITTEN_SECOND = WRITTEN.with_name("timelines_second.jsonl")
 # one's own, written while rules were mended
 OWN = Path(__file__).parent / "rules_seen.txt"
+_PROJECT = re.compile(r"^Project: .*$", re.MULTILINE)
+_NOTE = re.compile(r"^C[0-9a-f]{6,}(?= \()", re.MULTILINE)
 _NAMED = re.compile(r"\bM[0-9a-f]{6,}\b")
 _STARRED = re.compile(r"^(M[0-9a-f]{6,})\* ", re.MULTILINE)
 _VERDICTS = ("followed", "broken", "no occasion")
@@ -73,6 +76,7 @@ def measure(*, errors: bool = False) -> Section:
     for name, path in by_hand.items():
         title = f"timelines of {path.name}, each written by hand by somebody who had not seen the code"
         sets[name] = (title, written_timelines(path))
+    kept = {row["question"]: row["said"] for row in map(json.loads, ANSWERS.read_text("utf-8").splitlines())}
     section = Section([], [], [f"every fate in every client: {len(FATES)} x {len(CLIENTS)}, in each set but one's own"])
     for name, (title, cases) in sets.items():
         every = [Judged(case, verdicts_on(case, number)) for number, case in enumerate(cases)]
@@ -83,6 +87,19 @@ def measure(*, errors: bool = False) -> Section:
             Must(f"recall of verdicts{name}", total["right"] / max(1, total["expected"]), RECALL),
             *(_must(verdict, every, name) for verdict in _VERDICTS[:2]),
         ]
+        if errors:
+            section.notes += [_wrong(one) for one in every if dict(one.said) != one.case.expected]
+    for name, path in _OF_READER.items():
+        reader = Recorded(kept)
+        every = [Judged(case, verdicts_on(case, number, reader)) for number, case in enumerate(written_timelines(path))]
+        total = _counts(every)
+        section.tables += _tables(f"timelines of {path.name} {name.partition(',')[0]}", every)
+        section.musts += [
+            Must(f"precision of verdicts, {name}", total["right"] / max(1, total["said"]), PRECISION),
+            Must(f"recall of verdicts, {name}", total["right"] / max(1, total["expected"]), RECALL),
+            *(_must(verdict, every, f", {name}") for verdict in _VERDICTS),
+        ]
+        section.notes.append(f"{path.name}: {reader.asked} questions, {reader.unknown} of them never asked before")
         if errors:
             section.notes += [_wrong(one) for one in every if dict(one.said) != one.case.expected]
     return section
@@ -133,7 +150,15 @@ def verdicts_on(case: Timeline, number: int, model: LanguageModel | None = None)
         if model is not None:
             given = Settings(model=ModelSettings(base_url="http://127.0.0.1:9/v1", name=model.name, concurrency=1))
             extract_sessions(
-                project, project.sessions, given, LATER, force=True, home=home, model=model, told_to=watch.told_to
+                project,
+                project.sessions,
+                given,
+                LATER,
+                force=True,
+                home=home,
+                model=model,
+                redact=Redactor(b"the same for everybody"),
+                told_to=watch.told_to,
             )
             rows = with_rows(rows, read_effects(project.memory)[0])
         found = effects_of(replay(events).memories.values(), rows)
@@ -232,21 +257,34 @@ class Recorded:
 
     def __init__(self, kept: Mapping[str, Any]) -> None:
         self._kept = kept
-        self.unknown = 0
-        self.tokens = 0
+        self.asked = self.unknown = 0
 
     def answer(self, ask: Ask) -> Answer:
         """Answer as the reader did."""
         said = self._kept.get(_mark(ask.user))
-        self.unknown += said is None
-        self.tokens += len(ask.user) // 4
+        is_about = _STARRED.search(ask.user) is not None
+        self.asked += is_about
+        self.unknown += is_about and said is None
         effects = [{"memory": _named(ask.user, at), "verdict": v, "words": w} for at, v, w in said or ()]
         return Answer({"operations": [], "effects": effects}, "", "schema", Usage(0, 0), self.name)
 
 
+@dataclass(slots=True)
+class Steady:
+    """A model that is asked as if the project had the same name every time."""
+
+    model: LanguageModel
+    name: str = "reader"
+
+    def answer(self, ask: Ask) -> Answer:
+        """Ask."""
+        user = _NOTE.sub("C", _PROJECT.sub("", ask.user, 1))
+        return self.model.answer(replace(ask, user=user, identity=user))
+
+
 def _mark(question: str) -> str:
-    """Return by what a question is known: names of memories aside."""
-    return hashlib.sha256(_NAMED.sub("M", question).encode()).hexdigest()[:12]
+    """Return by what a question is known: the names of memories, notes and the project aside."""
+    return hashlib.sha256(_NOTE.sub("C", _PROJECT.sub("", _NAMED.sub("M", question), 1)).encode()).hexdigest()[:12]
 
 
 def _named(question: str, place: int) -> str:
@@ -262,12 +300,14 @@ def record(folder: Path) -> tuple[int, int]:
     for path in _OF_READER.values():
         for number, case in enumerate(written_timelines(path)):
             spool = Spool(folder)
-            verdicts_on(case, number, spool)
+            verdicts_on(case, number, Steady(spool))
             if spool.waiting:
                 waiting += 1
             elif "extract" in spool.answers:
                 ask, data = spool.answers["extract"]
                 names = list(dict.fromkeys(_STARRED.findall(ask.user)))
+                if not names:
+                    continue  # it is not asked about any memory
                 said = [(names.index(e["memory"]), e["verdict"], e["words"]) for e in data["effects"]]
                 kept[_mark(ask.user)] = said
     if not waiting:

@@ -16,6 +16,7 @@ from slowwave.consolidation.effect.calls import LOOKS, MANAGERS, Act, Call, Dema
 from slowwave.consolidation.effect.demands import demand_of
 from slowwave.consolidation.likeness import words_of
 from slowwave.errors import SlowwaveError
+from slowwave.extraction.candidates import relative_paths
 from slowwave.extraction.model.quotations import stands_in
 from slowwave.extraction.practice import is_general
 from slowwave.formats.registry import by_name
@@ -28,7 +29,7 @@ from slowwave.memory.folder import INDEX
 from slowwave.memory.ledger import Event, read_ledger
 from slowwave.memory.model import iso, name_to_json
 from slowwave.models.meter import estimated_tokens
-from slowwave.reading.items import Item, Ran, Reading, Said
+from slowwave.reading.items import Edited, Item, Ran, Reading, Said
 from slowwave.reading.session import read
 from slowwave.shell.commands import Proven
 from slowwave.shell.mentioned import Heard
@@ -409,7 +410,7 @@ class Watch:
         reading = read(transcript.messages, redact)
         row = self._row(session, iso(began), told, reading)
         open_ = [memory for memory in told if memory.id in row.told]
-        return Told(row, open_, list(acts_of(reading)), redact)
+        return Told(row, open_, reading, redact)
 
     def _row(self, session: StoredSession, began: str, told: Sequence[Memory], reading: Reading) -> Watched:
         demands = demands_of(told, heard_in(reading))
@@ -499,7 +500,7 @@ ANSWERED: Mapping[str, object] = {
         "additionalProperties": False,
     },
 }
-# of one act so much is shown, and of all of them so many tokens
+# of each so much is shown, and of all of them so many tokens
 _ACT_CHARS, _ACTS_TOKENS = 240, 1_500
 _MOST_SAID = 200
 
@@ -511,13 +512,13 @@ class Told:
     Attributes:
         row: what rules say.
         memories: those of which they say nothing, in the words of that time.
-        acts: what the agent did.
+        reading: the session.
         redact: takes secrets out.
     """
 
     row: Watched
     memories: Sequence[Memory]
-    acts: Sequence[Act]
+    reading: Reading
     redact: Callable[[str], str]
     _shown: list[tuple[str, Item]] = field(default_factory=list[tuple[str, Item]])
     _names: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -551,8 +552,9 @@ class Told:
         """Return what was done, as it is shown: first what shares words with a memory, as far as there is room."""
         about = {stem for memory in self.memories for stem in words_of(memory.text).stems}
         shown: dict[str, Item] = {}
-        for act in self.acts:
-            shown.setdefault(_shown_act(act, self.redact), act.item)
+        for item in self.reading.items:
+            if isinstance(item, Ran | Edited):
+                shown.setdefault(_shown(item, self.redact), item)
         room, fits = _ACTS_TOKENS, set[str]()
         for text in sorted(shown, key=lambda text: about.isdisjoint(words_of(text).stems)):
             room -= estimated_tokens(text)
@@ -607,12 +609,11 @@ class Told:
 _SAID_FIRST = ("broken", "followed", "open")
 
 
-def _shown_act(act: Act, redact: Callable[[str], str]) -> str:
-    """Return an act as a model sees it, on one line."""
-    if act.command is not None:
-        told = f"ran `{act.command.text}`{'' if act.is_done else ' (failed or refused)'}"
+def _shown(item: Ran | Edited, redact: Callable[[str], str]) -> str:
+    """Return what was run or changed as a model sees it, on one line."""
+    if isinstance(item, Ran):
+        told = f"ran `{item.line}`{'' if item.run.ok else ' (failed)'}"
     else:
-        added = f" + {act.added}" if act.added else ""
-        removed = f" - {act.removed}" if act.removed and not act.added else ""
-        told = f"{'wrote' if act.is_new else 'changed'} {act.path}{added}{removed}"
-    return redact(" ".join(told.split()))[:_ACT_CHARS]
+        changed = f" + {item.added}" if item.added else f" - {item.removed}" if item.removed else ""
+        told = f"{'wrote' if item.is_whole else 'changed'} {item.path}{changed}"
+    return relative_paths(redact(" ".join(told.split())), item.cwd)[:_ACT_CHARS]
