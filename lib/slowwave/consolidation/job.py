@@ -34,7 +34,7 @@ from slowwave.memory.authors import Writes
 from slowwave.memory.book import Book, Memory, standing_of
 from slowwave.memory.candidates import MOST_REMOVED
 from slowwave.memory.delivery.register import Register
-from slowwave.memory.effects import Case, Effect, Watched, append_effects, effects_of, with_rows
+from slowwave.memory.effects import EFFECTS, Case, Effect, Watched, effects_of, with_rows
 from slowwave.memory.folder import INDEX, STATE_FILE, digest, read_or_none
 from slowwave.memory.foreign import warning
 from slowwave.memory.guard import guarded
@@ -180,7 +180,7 @@ class _Dream:
                 self._gate(Gate("lock", self.project.key, passed=True, reason="taken"))
                 if read_state(self.memory) == since:
                     self._watch(since)
-                    append_effects(self.memory, self.watched)
+                    EFFECTS.append(self.memory, self.watched)
                     self._commit(lock)
                 else:
                     # another dream ended between our time gate and our lock

@@ -11,8 +11,8 @@ from secrets import token_bytes
 
 from slowwave.clock import Clock
 from slowwave.errors import CorruptStateError, UnreadableError
-from slowwave.extraction.batch import Batch
-from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
+from slowwave.extraction.batch import Batch, bytes_stamp
+from slowwave.extraction.gates import MOST_ATTEMPTS, read_failures
 from slowwave.extraction.ranges import PartState, Recorded, is_known, rest_reason, stamp, stream_state
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.extraction.session import Read, gates_for, is_taken_up, read_session, states_of
@@ -269,6 +269,6 @@ class Pending:
         if not size:
             return ""
         failure = self._failed.get(name_to_json(session.id))
-        if failure and failure.attempts >= MOST_ATTEMPTS and failure.stamp == f"{session.size}:{session.mtime_ns}":
+        if failure and failure.attempts >= MOST_ATTEMPTS and failure.stamp == bytes_stamp(session):
             return f"it could not be read {failure.attempts} times: {failure.error}"
         return f"{size} bytes have not been read since they were written"

@@ -13,10 +13,8 @@ from typing import Protocol
 
 import msgspec
 
-from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
-from slowwave.memory.candidates import append_lines
-from slowwave.memory.guard import OWN_FOLDER, guarded
+from slowwave.memory.candidates import Notes
 from slowwave.memory.ledger import Sighting
 from slowwave.reading.items import Item
 
@@ -153,6 +151,9 @@ class Effect:
         return "followed" if self.followed else "no occasion" if self.idle or self.is_silent else "told"
 
 
+EFFECTS = Notes(Watched, FILE)
+
+
 class _Shown(Protocol):
     """What of a memory counts here."""
 
@@ -162,21 +163,13 @@ class _Shown(Protocol):
     def sightings(self) -> Sequence[Sighting]: ...
 
 
-def effects_path(memory: Path) -> Path:
-    """Return where it is noted what sessions made of the memories of a folder."""
-    return memory / OWN_FOLDER / FILE
-
-
 def read_effects(memory: Path) -> tuple[list[Watched], list[Problem]]:
     """Return what is noted of each session, oldest session first, and what could not be read.
 
     Raises:
         UnreadableError: the file exists and cannot be opened.
     """
-    path, problems = effects_path(memory), list[Problem]()
-    if not path.exists():
-        return [], problems
-    rows = [row for _, row in read_records(path, msgspec.json.Decoder(Watched), problems)]
+    rows, problems = EFFECTS.read(memory)
     return with_rows((), rows), problems
 
 
@@ -184,19 +177,6 @@ def with_rows(known: Iterable[Watched], new: Iterable[Watched]) -> list[Watched]
     """Return what is known of sessions, oldest session first; of one that went on, what was seen last."""
     found = {(row.name, bool(row.by)): row for row in (*known, *new)}
     return sorted(found.values(), key=lambda row: (row.began, row.name, row.by))
-
-
-def append_effects(memory: Path, rows: Iterable[Watched]) -> None:
-    """Note what sessions made of memories, in one write.
-
-    Raises:
-        LockHeldError: another process kept the memory folder locked for too long.
-        OSError: the file cannot be written.
-    """
-    lines = [msgspec.json.encode(row) for row in rows]
-    if lines:
-        with guarded(memory):
-            append_lines(effects_path(memory), lines)
 
 
 def effects_of(memories: Iterable[_Shown], rows: Sequence[Watched]) -> Mapping[str, Effect]:

@@ -17,7 +17,7 @@ from slowwave.consolidation.job import consolidate_project
 from slowwave.consolidation.slots import key_of
 from slowwave.memory.book import NEEDLESS_SESSIONS, Memory, Standing, read_book, standing_of
 from slowwave.memory.delivery.register import Placed, Register, told_as
-from slowwave.memory.effects import Watched, append_effects, effects_of
+from slowwave.memory.effects import EFFECTS, Watched, effects_of
 from slowwave.memory.ledger import Sighting
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings, Settings
@@ -339,8 +339,8 @@ def test_a_dream_lifts_what_was_broken_and_says_so(tmp_path: Path, capsys: pytes
 
 
 def test_what_is_noted_twice_of_a_session_counts_once(tmp_path: Path) -> None:
-    append_effects(tmp_path, [row(1, idle=("m1",)), row(2, idle=("m1",))])
-    append_effects(tmp_path, [row(1, followed=("m1",))])
+    EFFECTS.append(tmp_path, [row(1, idle=("m1",)), row(2, idle=("m1",))])
+    EFFECTS.append(tmp_path, [row(1, followed=("m1",))])
     book = read_book(tmp_path)
     assert [(one.session, one.followed) for one in book.watched] == [("s1", ("m1",)), ("s2", ())]
 

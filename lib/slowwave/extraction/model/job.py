@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from slowwave.errors import UnreadableError
-from slowwave.extraction.batch import Batch
-from slowwave.extraction.failures import MOST_ATTEMPTS, Failure, read_failures
+from slowwave.extraction.batch import Batch, bytes_stamp
+from slowwave.extraction.gates import MOST_ATTEMPTS, Failure, read_failures
 from slowwave.extraction.model import questions
 from slowwave.extraction.model.ledger import Bounds, Unread, bounds_of, is_read, unread_of
 from slowwave.extraction.model.material import Passage, Window, passages_of, windows_of
@@ -27,11 +27,10 @@ from slowwave.extraction.session import Counted, unerased
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
-from slowwave.memory.effects import Asked, append_effects
+from slowwave.memory.effects import EFFECTS, Asked
 from slowwave.memory.model import DROPS, Candidate, SessionRef, iso, name_to_json, printable
 from slowwave.models.base import Answer, AnswerPendingError, LanguageModel, ModelError, Usage
 from slowwave.reading.session import read
-from slowwave.report import Item
 from slowwave.settings import Settings
 
 FAILURES = "model-failures.jsonl"
@@ -228,7 +227,7 @@ class ModelRun:
         outcome = answered.result()
         session, unread, batch = question.session, question.unread, self._batch
         past = self._failed.get(name_to_json(session.id))
-        attempts = past.attempts + 1 if past and past.stamp == _stamp(session) else 1
+        attempts = past.attempts + 1 if past and past.stamp == bytes_stamp(session) else 1
         if outcome.pending:
             outcome.pieces = [Piece(p.bounds, "pending", outcome.pending, p.accepted, p.usage) for p in outcome.pieces]
         # what two windows say in the same words is one
@@ -264,30 +263,25 @@ class ModelRun:
             is_read and not self._settings.model.batch and (earlier is not None or not any(question.unread.known))
         )
         if row := question.told.judged(self.extractor, earlier, is_whole=is_whole):
-            append_effects(self._batch.project.memory, [row])
+            EFFECTS.append(self._batch.project.memory, [row])
 
     def _note(self, session: StoredSession, new: Sequence[Candidate]) -> None:
         report = self._batch.report
         for c in new:
             report.count("dropped_by_model" if c.key == DROPS else "candidates")
             report.count("model_candidates", int(c.key != DROPS))
-            reason = f"{c.extractor}: {c.evidence[0].quote}"
-            report.items.append(
-                Item(session.id, "candidate", reason, self._batch.project.key, c.text, c.category, c.confidence)
-            )
+        self._batch.tell(session, new)
 
     def _fail(self, session: StoredSession, reason: str, attempts: int) -> None:
         batch = self._batch
         # a server's words may repeat what it was sent
         error = batch.redact(printable(reason))[:300]
-        failure = Failure(name_to_json(session.id), _stamp(session), attempts, error, self.extractor, iso(batch.now))
+        failure = Failure(
+            name_to_json(session.id), bytes_stamp(session), attempts, error, self.extractor, iso(batch.now)
+        )
         batch.note_failure(failure, FAILURES)
 
 
 def _ref(question: Question) -> SessionRef:
     session = question.session
     return SessionRef(session.dialect, name_to_json(session.id), name_to_json(session.files.paths[0]))
-
-
-def _stamp(session: StoredSession) -> str:
-    return f"{session.size}:{session.mtime_ns}"

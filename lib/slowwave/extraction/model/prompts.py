@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from slowwave.extraction.model.operations import form_of, list_of
 from slowwave.letters import visible
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.effects import Asked
@@ -25,27 +25,8 @@ _TEXTS = dict(
 SYSTEM, LINE_FORM, JUDGE = (_TEXTS[name].rstrip("\n") + "\n" for name in ("extract", "extract in lines", "judge"))
 
 JUDGE_NAME = "verdicts"
-_VERDICT: Mapping[str, Any] = {
-    "number": {"type": "integer"},
-    **{name: {"type": "boolean"} for name in ("supported", "holds", "lasting", "alone")},
-    "why": {"type": "string"},
-}
-JUDGE_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "verdicts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": _VERDICT,
-                "required": list(_VERDICT),
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["verdicts"],
-    "additionalProperties": False,
-}
+_FLAGS = {name: {"type": "boolean"} for name in ("supported", "holds", "lasting", "alone")}
+JUDGE_SCHEMA = form_of(verdicts=list_of(form_of(number={"type": "integer"}, **_FLAGS, why={"type": "string"})))
 
 
 def material(project: str, known: Sequence[str], earlier: Sequence[str], new: Sequence[str]) -> str:
