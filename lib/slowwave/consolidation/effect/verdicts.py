@@ -17,6 +17,7 @@ from slowwave.consolidation.effect.demands import demand_of
 from slowwave.consolidation.likeness import words_of
 from slowwave.errors import SlowwaveError
 from slowwave.extraction.candidates import relative_paths
+from slowwave.extraction.model.operations import form_of, list_of
 from slowwave.extraction.model.quotations import stands_in
 from slowwave.extraction.practice import is_general
 from slowwave.formats.registry import by_name
@@ -487,19 +488,9 @@ copied letter for letter from one passage or act that shows it; open where it is
 asked for themselves breaks nothing. Leave out every memory that nothing in the session is about: it had no occasion.
 What the agent did, beside what the passages show:
 {acts}"""
-ANSWERED: Mapping[str, object] = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {
-            "memory": {"type": "string"},
-            "verdict": {"type": "string", "enum": ["followed", "broken", "open"]},
-            "words": {"type": "string"},
-        },
-        "required": ["memory", "verdict", "words"],
-        "additionalProperties": False,
-    },
-}
+_TEXT = {"type": "string"}
+_SAID_FIRST = ("broken", "followed", "open")
+ANSWERED = list_of(form_of(memory=_TEXT, verdict={"type": "string", "enum": list(_SAID_FIRST)}, words=_TEXT))
 # of each so much is shown, and of all of them so many tokens
 _ACT_CHARS, _ACTS_TOKENS = 240, 1_500
 _MOST_SAID = 200
@@ -577,7 +568,7 @@ class Told:
             fields = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
             name, verdict, words = (fields.get(key) for key in ("memory", "verdict", "words"))
             memory = self._names.get(name.rstrip("*")) if isinstance(name, str) else None
-            if memory is None or not isinstance(words, str) or verdict not in ("followed", "broken", "open"):
+            if memory is None or not isinstance(words, str) or verdict not in _SAID_FIRST:
                 continue
             item = next((item for text, item in sources if words and stands_in(words, text)), None)
             said = verdict if item is not None else "open"
@@ -604,9 +595,6 @@ class Told:
             by=by,
         ).after(earlier)
         return row if row.followed or row.broken or row.idle or row.told else None
-
-
-_SAID_FIRST = ("broken", "followed", "open")
 
 
 def _shown(item: Ran | Edited, redact: Callable[[str], str]) -> str:

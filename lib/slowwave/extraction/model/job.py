@@ -17,7 +17,7 @@ from slowwave.extraction.gates import MOST_ATTEMPTS, Failure, read_failures
 from slowwave.extraction.model import questions
 from slowwave.extraction.model.ledger import Bounds, Unread, bounds_of, is_read, unread_of
 from slowwave.extraction.model.material import Passage, Window, passages_of, windows_of
-from slowwave.extraction.model.operations import SCHEMA
+from slowwave.extraction.model.operations import OPERATIONS, SCHEMA, form_of
 from slowwave.extraction.model.prompts import EXTRACTOR, Known, instructions_of, known_of
 from slowwave.extraction.model.questions import Asker, Piece, Subject, ask_of
 from slowwave.extraction.model.summary import Summary
@@ -63,10 +63,7 @@ class Question:
     @property
     def schema(self) -> Mapping[str, Any]:
         """The form of the answers."""
-        if not self.told:
-            return SCHEMA
-        properties = {**SCHEMA["properties"], "effects": self.told.schema}
-        return {**SCHEMA, "properties": properties, "required": list(properties)}
+        return form_of(operations=OPERATIONS, effects=self.told.schema) if self.told else SCHEMA
 
 
 @dataclass(slots=True)
