@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from slowwave.extraction.failures import Failure
 
 from slowwave.context import Run
 from slowwave.extraction.gates import FAILURES, Failure

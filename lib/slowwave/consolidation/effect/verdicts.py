@@ -29,7 +29,7 @@ from slowwave.memory.effects import Breach, Watched
 from slowwave.memory.folder import INDEX
 from slowwave.memory.ledger import Event, read_ledger
 from slowwave.memory.model import iso, name_to_json
-from slowwave.models.meter import estimated_tokens
+from slowwave.models.base import estimated_tokens
 from slowwave.reading.items import Edited, Item, Ran, Reading, Said
 from slowwave.reading.session import read
 from slowwave.shell.commands import Proven
