@@ -10,7 +10,7 @@ import pytest
 
 from slowwave.cli.screen import Screen, lines
 from slowwave.clock import FixedClock
-from slowwave.jobs.run import Run
+from slowwave.context import Run
 from slowwave.jobs.story import run_job
 from slowwave.samples import build
 from slowwave.settings import load_settings
@@ -20,7 +20,7 @@ NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
 MARKS = {"first": "<!-- excerpt of the first run -->", "second": "<!-- excerpt of the second run -->"}
 # what an excerpt shows: by the beginning of a paragraph, how many of its entries
 ENTRIES = {
-    "first": {"nightly ": 99, "tern: ": 3, "Waiting for you: ": 1},
+    "first": {"nightly ": 99, "tern: ": 3, "Waiting for you: ": 2},
     "second": {"nightly ": 99, "Not now:": 99, "Nothing to do.": 99},
 }
 MOST_LINES = 15

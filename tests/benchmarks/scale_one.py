@@ -17,13 +17,12 @@ from slowwave.clock import SystemClock
 from slowwave.compaction.job.planning import planned
 from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.plan import Budget
+from slowwave.context import Run, new_run_id
 from slowwave.formats.model import SessionFiles
 from slowwave.jobs.backfill.landing import land_shard
-from slowwave.jobs.backfill.run import end
+from slowwave.jobs.backfill.run import begin, end
 from slowwave.jobs.backfill.shard import run_shard
-from slowwave.jobs.backfill.story import begin
 from slowwave.jobs.parameters import BackfillParameters
-from slowwave.jobs.run import Run, new_run_id
 from slowwave.jobs.story import run_job
 from slowwave.report import Report
 from slowwave.settings import load_settings

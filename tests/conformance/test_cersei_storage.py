@@ -12,8 +12,8 @@ from slowwave.clock import FixedClock
 from slowwave.formats.append import append_record, part_paths
 from slowwave.formats.cersei.dialect import CERSEI, CerseiTranscript
 from slowwave.formats.model import SessionFiles
+from slowwave.library import Sessions
 from slowwave.stores.projects import spelled
-from slowwave.stores.sessions import Sessions
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from slowwave.formats.rewrite import rewrite_without
 from slowwave.formats.sessions import FoundFile, FoundSession
 from slowwave.formats.tail import find_last, line_around, lines_backward
 from slowwave.formats.texts import words_in
-from slowwave.stores.scan import scan
+from slowwave.stores.summary import scan
 
 DATABASE = b"SQLite format 3\0"
 _ROLES, _ORIGINS, _KINDS = get_args(Role), get_args(Origin), get_args(SessionKind)

@@ -13,8 +13,8 @@ from typing import get_args
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.jobs.choice import memory_folders
-from slowwave.jobs.run import Run
+from slowwave.context import Run
+from slowwave.jobs.run import memory_folders
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import Book
 from slowwave.memory.evidence import Source
@@ -150,7 +150,7 @@ def test_a_click_accepts_and_another_takes_it_back(
         assert "Remembered by dream" in page.until("document.querySelector('.done')?.textContent")
         assert page.run("return document.querySelector('.ask input[name=id]').value") != first
         page.click("document.querySelector('button[value=undo]')")
-        page.until("document.querySelector('.done')?.textContent.includes('Undone')")
+        page.until("document.querySelector('.done')?.textContent.includes('Taken back')")
         assert page.run("return document.querySelector('.ask input[name=id]').value") == first
         assert page.wrong == []
 

@@ -16,7 +16,7 @@ _ACTIONS = {
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
     "effect": ("what sessions made of the memories delivered to them", "memory_changes", "show_effect"),
-    "drop": ("take memories out at once, for good: no words bring them back", "memory_changes", "drop"),
+    "drop": ("drop memories at once, for good: no words bring them back", "memory_changes", "drop"),
     "diff": ("what a dream changed", "memory_changes", "show_diff"),
     "undo": ("take a dream and all later ones back, or a whole night, byte for byte", "memory_changes", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_exchange", "show_export"),
@@ -37,7 +37,7 @@ _ACTIONS = {
         "show_shared",
     ),
     "remember": ("for agents: ask that words of this session be remembered", "memory_exchange", "ask_remember"),
-    "forget": ("for agents: ask that what some words name be forgotten", "memory_exchange", "ask_forget"),
+    "forget": ("for agents: ask a person to drop what some words name", "memory_exchange", "ask_forget"),
 }
 # of these, those that may write, and those that need no memory folder
 _WRITING = ("drop", "export", "share", "undo")

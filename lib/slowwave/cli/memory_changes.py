@@ -1,4 +1,4 @@
-"""``slowwave memory effect|diff|drop|undo``: what became of memories, and how a person takes them out again."""
+"""``slowwave memory effect|diff|drop|undo``: what became of memories, and how a person drops or takes them back."""
 
 import argparse
 import os
@@ -17,8 +17,8 @@ from slowwave.memory.book import read_book
 from slowwave.memory.effects import Case, Effect, effects_of
 from slowwave.memory.transaction import read_manifest
 from slowwave.memory.undo import difference
-from slowwave.observability.lessons import short_names
 from slowwave.places import agent_around
+from slowwave.stores.projects import short_names
 
 
 def show_diff(args: argparse.Namespace) -> int:
@@ -50,13 +50,15 @@ def take_back(args: argparse.Namespace) -> int:
     if args.json:
         say_json(done)
     else:
-        for one in done:
-            say(one.text)
+        told = [one.text.splitlines() for one in done]
+        # what is so of all of them is said once, below
+        for line in (*(first for first, *_ in told), *dict.fromkeys(line for _, *more in told for line in more)):
+            say(line)
     return PARTLY_FAILED if refused else DONE
 
 
 def drop(args: argparse.Namespace) -> int:
-    """Take memories out at once, for good."""
+    """Drop memories at once, for good."""
     if agent := agent_around(os.environ):
         raise RefusedError(f"slowwave memory drop: a person decides, and {agent} runs this; use a terminal of your own")
     done = Desk(args.folders, settings_of(args), os.environ, SystemClock()).drop(args.id)
@@ -67,7 +69,7 @@ def drop(args: argparse.Namespace) -> int:
         return DONE
     for one in done:
         for text in one.texts:
-            for line in wrapped(f"Taken out: {text}", rest="  ", width=screen_width()):
+            for line in wrapped(f"Dropped: {text}", rest="  ", width=screen_width()):
                 say(line)
     say("No agent is given this any more, and no session brings it back. To have it again:")
     for one in done:
@@ -113,21 +115,26 @@ def _row_of_effect(effect: Effect) -> dict[str, Any]:
         "broken": [_case(case) for case in effect.broken],
         "idle": effect.idle,
         "idle_since": effect.since,
-    }
+    } | ({"idle_by_model": effect.idle_by_model} if effect.idle_by_model else {})
 
 
 def _case(case: Case) -> dict[str, Any]:
     of = case.session
-    said = {"said_again": True} if case.is_said_again else {}
+    said: dict[str, Any] = {"said_again": True} if case.is_said_again else {}
+    said |= {"by": case.by} if case.by else {}
     return {"dialect": of.dialect, "session": of.session, "began": of.began, "record": case.record} | said
 
 
 def _lines_of_effect(effect: Effect) -> list[str]:
     """Return what is told of one memory beside its verdict, in lines."""
-    lines = [f"delivered to {counted(effect.sessions, 'session')}, followed in {len(effect.followed)}"]
+    read = sum(bool(case.by) for case in effect.followed)
+    by = f", in {read} of them as a model read" if read else ""
+    lines = [f"delivered to {counted(effect.sessions, 'session')}, followed in {len(effect.followed)}{by}"]
+    if effect.idle_by_model:
+        lines.append(f"no occasion in {effect.idle} in a row, in {effect.idle_by_model} of them as a model read")
     for case in effect.broken:
         where = f", record {harmless(case.record)}" if case.record else ""
-        again = ": had to be said again" if case.is_said_again else ""
+        again = ": had to be said again" if case.is_said_again else ", as a model read" if case.by else ""
         lines.append(
             f"broken in {case.session.dialect} {harmless(case.session.session)}, {case.session.began}{where}{again}"
         )

@@ -19,7 +19,6 @@ from slowwave.consolidation.team import accept_for_team, share, team_of
 from slowwave.errors import DONE, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.extraction.candidates import MAX_TEXT, read_quarantine
 from slowwave.files import atomic_write
-from slowwave.jobs.choice import MOST_NAMES
 from slowwave.letters import one_line
 from slowwave.memory.book import Book, Memory, read_book, standing_of
 from slowwave.memory.delivery.sections import section_of, with_section
@@ -30,12 +29,12 @@ from slowwave.memory.ledger import read_ledger
 from slowwave.memory.pages import target_of
 from slowwave.memory.search import Line, lines_of_others, search_memories
 from slowwave.memory.team import OtherLine, mine_of, read_others
-from slowwave.models.meter import bytes_of
-from slowwave.observability.lessons import short_names
+from slowwave.models.base import bytes_of
 from slowwave.places import agent_around
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
+from slowwave.stores.projects import MOST_NAMES, short_names
 
 VERSION = 1
 # in the place of a percentage
@@ -227,7 +226,7 @@ def _tell_agent(args: argparse.Namespace, does: str) -> int:
     if not agent_around(os.environ):
         yours = {
             "remember": "what you want remembered you can write into MEMORY.md yourself",
-            "forget": "slowwave memory drop ID takes a memory out at once (slowwave memory search WORDS finds its ID)",
+            "forget": "slowwave memory drop ID drops a memory at once (slowwave memory search WORDS finds its ID)",
         }
         raise UsageError(
             f"memory {args.action} is for an agent's session, where the next night reads it; {yours[args.action]}"

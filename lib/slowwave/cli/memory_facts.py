@@ -14,7 +14,7 @@ from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
 from slowwave.formats.rows import names_row
-from slowwave.jobs.choice import memory_folders
+from slowwave.jobs.run import memory_folders
 from slowwave.memory.authors import Authors, read_writes
 from slowwave.memory.book import Book, Memory, Standing, read_book, standing_of
 from slowwave.memory.candidates import FILE
@@ -25,14 +25,19 @@ from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover
-from slowwave.moments import moment
-from slowwave.observability.lessons import dreams_of, short_names
+from slowwave.observability.lessons import dreams_of
 from slowwave.places import archive_folder
+from slowwave.quantities import moment
 from slowwave.secrets.redactor import Redactor, redactor_of
+from slowwave.stores.projects import short_names
 
 # what becomes of a memory, as every other screen calls it
 _NAMES = {"held": "true", "candidates": "noted as", "successor": "replaced by"}
-_STATUS = {"superseded": "replaced", "removed-by-person": "you took it out", "edited-by-person": "you reworded it"}
+_STATUS = {
+    "superseded": "replaced",
+    "removed-by-person": "dropped by you",
+    "edited-by-person": "reworded by you",
+}
 # whose words a note is, for a person
 SPEAKERS = {
     "user_explicit": "typed, pasted or chosen in the session",
@@ -42,7 +47,7 @@ SPEAKERS = {
 }
 _MOST_LINES = 6
 _COMMAND = re.compile(r"`([^`]+)`")
-_HOW = "slowwave memory why ID tells where one comes from; slowwave memory drop ID takes one out"
+_HOW = "slowwave memory why ID tells where one comes from; slowwave memory drop ID drops one"
 
 
 def show_list(args: argparse.Namespace) -> int:
@@ -186,7 +191,7 @@ def show_one(args: argparse.Namespace) -> int:
             say(f"{what:<12} {_STATUS.get(value, value) if name == 'status' else value}")
     say(f"{'evidence':<12} {counted(len(memory.evidence), 'piece')}; slowwave memory why {memory.id} shows them")
     if memory.status == "active":
-        say(f"{'drop':<12} slowwave memory drop {memory.id} takes it out")
+        say(f"{'drop':<12} slowwave memory drop {memory.id} drops it")
     return DONE
 
 
@@ -207,7 +212,7 @@ def show_why(args: argparse.Namespace) -> int:
         what = event.event if event.memory == memory.id else f"takes the place of {event.memory}"
         say(f"  {event.at}  {what}  dream {event.dream}  {event.reason}".rstrip())
     if memory.status == "active":
-        say(f"slowwave memory drop {memory.id} takes it out")
+        say(f"slowwave memory drop {memory.id} drops it")
     return DONE
 
 

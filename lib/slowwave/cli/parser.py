@@ -204,7 +204,14 @@ Options = Callable[..., Place]
 
 def add_settings_options(parser: Place) -> None:
     """Add ``--store``, ``--config`` and ``--set``."""
-    parser.add_argument("--store", type=Path, action="append", metavar="DIR", help="store to work on (repeatable)")
+    parser.add_argument(
+        "--store",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        help="only the transcripts in this folder, for example ~/.claude or /mnt/backup/home/ann: a client's home, a "
+        "person's home, or a folder of transcripts (repeatable)",
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (TOML)")
     parser.add_argument(
         "--set",

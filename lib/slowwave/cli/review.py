@@ -18,8 +18,8 @@ from slowwave.consolidation.inbox import Parked
 from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.jobs.review import Decision, Desk, Waits
 from slowwave.locks import beside_jobs
-from slowwave.observability.lessons import short_names
 from slowwave.places import agent_around
+from slowwave.stores.projects import short_names
 
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
 _KEYS = {"a": "accept", "e": "edit", "r": "reject", "l": "later", "u": "undo", "q": "quit"}
@@ -145,10 +145,8 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
         return code
     shown = [waits for waits in every if args.all or waits.ask.is_worth_it]
     names = short_names(waits.ask.project for waits in every)
-    for number, waits in enumerate(shown, 1):
-        for line in ask_lines(waits.ask, names[waits.ask.project], screen_width(), number):
-            say(line)
-        say(dim(f"      {waits.ask.id}"))
+    for line in ask_lines([waits.ask for waits in shown], names, screen_width(), is_named=True):
+        say(line)
     if not every:
         say("Nothing waits for you.")
     elif shown:
@@ -202,7 +200,8 @@ def _told(args: argparse.Namespace, data: dict[str, object], text: str, warnings
 def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
     """Yield one thing with all that a person needs to decide about it."""
     ask = waits.ask
-    about = " · ".join(filter(None, (name, ask.category, f"{ask.confidence:.0%}" if ask.confidence else "")))
+    sure = f"{ask.confidence:.0%} likely to be worth keeping" if ask.confidence else ""
+    about = " · ".join(filter(None, (name, ask.category, sure)))
     yield f"{about}  {dim(ask.id)}"
     yield from map(bold, wrapped(ask.text, first="  ", rest="  ", width=width))
     yield from wrapped(f"why you are asked: {ask.why}", first="  ", rest="    ", width=width)

@@ -7,25 +7,25 @@ where it is none, with everything in it. A backfill, retention and an erasure ha
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from slowwave.cli.output import bad, bold, open_to, say, screen_width, short_time, wrapped
+from slowwave.cli.output import bad, bold, dim, open_to, say, screen_width, short_time, wrapped
 from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
-from slowwave.observability.lessons import Ask, Change, Learned, in_words, short_names
-from slowwave.report import LEFT_OUT, readable
+from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words
+from slowwave.report import LEFT_OUT, Gate, readable
 from slowwave.report import counted as in_numbers
+from slowwave.stores.projects import short_names
 
 MOST_ROWS = 8
 MOST_SESSIONS = 20
 MOST_PROJECTS = 10
 MOST_CHANGES = 5
 MOST_ASKS = 3
-# gates about one session are counted with what was left out; these are about a whole project or run
-_SESSION = "session "
 # what a run counts of its reading, in the order in which it happens
 _READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "waiting", "kept", "failed")
 # counters of what a run did, or would do, besides notes and dreams
@@ -147,7 +147,7 @@ def learned_lines(learned: Learned, screen: Screen, *, run: str = "") -> Iterato
 
 
 def _some_of_each(changes: Sequence[Change], most: int | None) -> Sequence[Change]:
-    """Return the most useful changes; what was replaced or forgotten is not crowded out by what is new."""
+    """Return the most useful changes; what was replaced or dropped is not crowded out by what is new."""
     if most is None or len(changes) <= most:
         return changes
     others = [c for c in changes if c.kind != "new"][: most - 1]
@@ -158,7 +158,7 @@ def change_lines(change: Change, width: int, *, is_named: bool = False) -> Itera
     """Yield one change: what is known now, how sure, and what was known before; ``is_named`` adds the memory's id."""
     sure = [f"{change.confidence:.0%}"] if change.confidence else []
     sure += [in_numbers("sessions", change.sessions)] if change.sessions else []
-    sure = [*(sure if change.kind != "forgotten" else ()), *([change.memory] if is_named else ())]
+    sure = [*(sure if change.kind != "dropped" else ()), *([change.memory] if is_named else ())]
     about = f"  ({', '.join(sure)})" if sure else ""
     indent = " " * 13
     yield from wrapped(change.text + about, first=f"  {change.kind:<9}  ", rest=indent, width=width)
@@ -170,11 +170,29 @@ def change_lines(change: Change, width: int, *, is_named: bool = False) -> Itera
         yield from wrapped(change.why, first=f"{indent}why: ", rest=indent + " " * 5, width=width)
 
 
-def ask_lines(ask: Ask, name: str, width: int, number: int = 0) -> Iterator[str]:
-    """Yield one thing that waits for a person."""
-    mark = f"{number:>4}  " if number else "  "
-    about = f"{ask.confidence:.0%}; {ask.why}" if ask.confidence else ask.why
-    yield from wrapped(f"{name}: {ask.text}  ({about})", first=mark, rest=" " * len(mark), width=width)
+def ask_lines(
+    asks: Sequence[Ask], names: dict[str, str], width: int, shown: int | None = None, *, is_named: bool = False
+) -> Iterator[str]:
+    """Yield things that wait for a person, those that wait for one reason below it.
+
+    Args:
+        asks: all of them, in their order.
+        names: what people call projects, by key.
+        width: most characters of a line, 0 for no limit.
+        shown: how many of them are shown; None for all.
+        is_named: with the id of each.
+    """
+    every = by_reason(asks)
+    numbers = count(1)
+    for why, alike in by_reason(asks[:shown]).items():
+        if why:
+            yield from wrapped(f"{why} ({len(every[why])}):", first="  ", rest="  ", width=width)
+        for ask in alike:
+            about = "; ".join(filter(None, [f"{ask.confidence:.0%}" * bool(ask.confidence), "" if why else ask.why]))
+            mark = f"{next(numbers):>4}  "
+            yield from wrapped(f"{names[ask.project]}: {ask.text}  ({about})", first=mark, rest=" " * 6, width=width)
+            if is_named:
+                yield dim(f"      {ask.id}")
 
 
 def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[str]:
@@ -182,9 +200,8 @@ def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[
     if not needs:
         return
     yield ""
-    yield open_to(f"Waiting for you: {len(needs)}, the most useful first")
-    for number, ask in enumerate(needs[:MOST_ASKS], 1):
-        yield from ask_lines(ask, names[ask.project], screen.width, number)
+    yield open_to(f"Waiting for you: {len(needs)}, the likeliest to be worth keeping first")
+    yield from ask_lines(needs, names, screen.width, MOST_ASKS)
     more = f"  and {len(needs) - MOST_ASKS} more; " if len(needs) > MOST_ASKS else "  "
     yield f"{more}slowwave review{screen.options} asks you one by one"
 
@@ -210,15 +227,18 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
         where = ", ".join(names.get(project, project) for project in learned.unloaded)
         told = f"No memory folder is loaded by {clients} ({where}): slowwave install writes memories into files that"
         yield from wrapped(f"{told} they read", rest="  ", width=screen.width)
-    yield f"Take out one memory: slowwave memory drop ID{screen.options}"
+    yield f"Drop one memory: slowwave memory drop ID{screen.options}"
     what, name = ("all of it", run) if run and len(dreams) > 1 else ("it", dreams[0].id)
     yield f"Take {what} back: slowwave memory undo {name}{screen.options}"
+    if learned.due:
+        told = f"{'These projects dream' if len(dreams) > 1 else 'This project dreams'} again from "
+        told += f"{short_time(learned.due)} UTC on: a night on a schedule that comes sooner passes over "
+        yield from wrapped(told + ("them" if len(dreams) > 1 else "it"), rest="  ", width=screen.width)
 
 
 def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
     """Why nothing happened to a project; equal reasons are told once."""
-    # sessions that are not due are only counted, but one that is given up needs somebody
-    closed = [g for g in gates if not g["passed"] and (g["gate"] == "breaker" or not g["reason"].startswith(_SESSION))]
+    closed = [gate for gate in gates if msgspec.convert(gate, Gate).is_told]
     if not closed:
         return
     names = short_names(g["project"] for g in closed)

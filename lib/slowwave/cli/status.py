@@ -35,6 +35,7 @@ _FEW = 3
 _MOST_PROBLEMS = 10
 _DAY = 24
 _CLOSED = {"sessions": "too few changed sessions for a dream yet"}
+_AGAIN = "what it learned comes back only when a later session says it"
 _HOW = {"rolling-back": "being taken back"}
 _ASK = "slowwave doctor --model asks whether it is there"
 
@@ -89,12 +90,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_report(args: argparse.Namespace) -> int:
     """Write the report anew and print its path."""
-    from slowwave.jobs.conclusion import Around, view_now  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.conclusion import view_now  # noqa: PLC0415 - --help stays fast
     from slowwave.locks import beside_jobs  # noqa: PLC0415 - as above
     from slowwave.observability.page import write_page  # noqa: PLC0415 - as above
 
     with beside_jobs(os.environ):
-        view = view_now(Around(settings_of(args), os.environ), SystemClock().now())
+        view = view_now(settings_of(args), os.environ, SystemClock().now())
         if view is None:
             raise NotFoundError("no night was recorded yet; slowwave run nightly records one")
         say(str(write_page(os.environ, view)))
@@ -102,15 +103,19 @@ def _write_report(args: argparse.Namespace) -> int:
 
 
 def _summary(rows: "list[Standing]") -> str:
-    due = sum(row.due for row in rows)
-    waiting, backlog = sum(row.waiting for row in rows), sum(row.backlog for row in rows)
+    due = sum(row.due and not row.taken_back for row in rows)
+    back = sum(bool(row.taken_back) for row in rows)
+    taken = f", {back} taken back" if back else ""
+    waiting, backlog = sum(row.waiting for row in rows), sum(row.backlog for row in rows if not row.taken_back)
     new = f", {backlog} of them not looked at yet" if backlog else ""
-    return bold(f"{counted(len(rows), 'project')}, {due} due for a dream, {counted(waiting, 'fact')} waiting{new}")
+    return bold(
+        f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {counted(waiting, 'fact')} waiting{new}"
+    )
 
 
 def every(rows: "list[Standing]") -> Iterator[str]:
     """Yield everything about each project."""
-    from slowwave.observability.lessons import short_names  # noqa: PLC0415 - --help stays fast
+    from slowwave.stores.projects import short_names  # noqa: PLC0415 - --help stays fast
 
     names = short_names(row.project for row in rows)
     for row in rows:
@@ -125,12 +130,12 @@ def short(rows: "list[Standing]", room: int | None) -> list[str]:
         rows: the projects.
         room: how many lines there are at most; those of which nothing is said are counted. None sets no limit.
     """
-    from slowwave.observability.lessons import short_names  # noqa: PLC0415 - --help stays fast
+    from slowwave.stores.projects import short_names  # noqa: PLC0415 - --help stays fast
 
     names = short_names(row.project for row in rows)
     wide = min(max(len(name) for name in names.values()), 28)
     found = [""]
-    ordered = sorted(rows, key=lambda row: (not _needs(row), not row.due, row.due_at or "9"))
+    ordered = sorted(rows, key=lambda row: (not _needs(row), not row.due, bool(row.taken_back), row.due_at or "9"))
     for number, row in enumerate(ordered):
         needs = _needs(row)
         first = f"  {names[row.project]:<{wide}}  "
@@ -156,6 +161,8 @@ def _needs(row: "Standing") -> str:
 def _otherwise(row: "Standing") -> str:
     """Return how a project stands that needs nobody."""
     size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
+    if row.taken_back:
+        return f"taken back {short_time(row.taken_back)}: it learns again from new sessions ({size})"
     closed = next((_CLOSED.get(gate.gate, gate.reason) for gate in row.gates if not gate.passed), "")
     when = "due for a dream" if row.due else f"next dream {_from_when(row)}" if row.due_at else closed
     new = f"; {counted(row.backlog, 'fact')} not looked at yet" if row.backlog else ""
@@ -177,7 +184,8 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
         yield f"  {bad('problem')}    {row.problem}"
         return
     changed = f"; the last that changed anything: {row.last_change}" if row.last_change else ""
-    yield f"  last dream {short_time(row.last_dream or '') or 'never'}{changed}"
+    never = f"taken back {short_time(row.taken_back)}; {_AGAIN}" if row.taken_back else "never"
+    yield f"  last dream {short_time(row.last_dream or '') or never}{changed}"
     if row.due_at:
         yield f"  next due   {_from_when(row)}"
     for gate in row.gates:
@@ -185,7 +193,7 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
     if row.waiting:
         since = f", the oldest since {short_time(row.oldest_waiting)}" if row.oldest_waiting else ""
         yield f"  waiting    {counted(row.waiting, 'fact')} for more evidence or for you{since}"
-    if row.backlog:
+    if row.backlog and not row.taken_back:
         since = f" since {short_time(row.backlog_since)}" if row.backlog_since else ""
         yield f"  backlog    {counted(row.backlog, 'fact')} for the next dream{since}"
     if row.failing:

@@ -21,7 +21,7 @@ from slowwave.consolidation.rivals import held_when, holder_after
 from slowwave.memory.book import Memory
 from slowwave.memory.candidates import USUAL_LOSS
 from slowwave.memory.dates import dated
-from slowwave.memory.model import DROPS, RETRACTS, Candidate
+from slowwave.memory.model import DROPS, OF_VOICE, RETRACTS, Candidate
 from slowwave.memory.pages import in_one_line, parts_of, target_of, without_stale
 
 
@@ -64,7 +64,9 @@ def consolidate(
             operations.append(Operation("DROP", "", ids, f"{known.id} says so already, and a doubt adds nothing"))
         else:
             first = fact.candidates[0]
-            operations.append(Operation("WAIT", "", ids, sieve.unsure(first) or disputed[first.id]))
+            # what is too unsure by itself would wait, whoever's words it is
+            weak = "" if first.id in disputed or first.doubt not in OF_VOICE else _too_weak(fact, accept_confidence)
+            operations.append(Operation("WAIT", "", ids, weak or sieve.unsure(first) or disputed[first.id]))
     return operations + made
 
 
@@ -148,11 +150,15 @@ def _not_accepted(fact: Fact, accept_confidence: float) -> Operation | None:
     ids = tuple(c.id for c in fact.candidates)
     if fact.category in PERSONAL and not fact.is_from_person:
         return Operation("DROP", "", ids, f"only what a person typed can make a {fact.category}")
-    if fact.confidence < accept_confidence:
-        return Operation(
-            "WAIT", "", ids, f"confidence {fact.confidence:.2f} is below {accept_confidence:g}: waits for more evidence"
-        )
-    return None
+    weak = _too_weak(fact, accept_confidence)
+    return Operation("WAIT", "", ids, weak) if weak else None
+
+
+def _too_weak(fact: Fact, accept_confidence: float) -> str:
+    """Return why a fact waits that is too unsure, or ""."""
+    if fact.confidence >= accept_confidence:
+        return ""
+    return f"confidence {fact.confidence:.2f} is below {accept_confidence:g}: waits for more evidence"
 
 
 # What becomes of every accepted fact: added, merged, kept, superseded, or holding again.

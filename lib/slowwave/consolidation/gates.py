@@ -42,13 +42,24 @@ def time_gate(project: str, last: int | None, now: datetime, min_hours: float) -
     if last is None:
         return Gate("time", project, passed=True, reason="no dream yet")
     hours = (now.timestamp() - last) / 3600
-    when = f"{datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M} UTC"
+    when = _minute(datetime.fromtimestamp(last, UTC))
     if hours < 0:
         reason = f"the last dream began {when}, which is in the future: the clock ran backwards"
         return Gate("time", project, passed=False, reason=reason)
     ago = f"{hours:.1f} h" if hours >= 1 else "less than an hour"
     reason = f"{ago} since the last dream ({when}), {min_hours:g} h needed"
+    if hours < min_hours:
+        reason += f": the next is due {_minute(due_after(last, min_hours))}"
     return Gate("time", project, passed=hours >= min_hours, reason=reason)
+
+
+def due_after(last: int, min_hours: float) -> datetime:
+    """Return when the time gate opens again: ``min_hours`` after a dream that began in the second ``last``."""
+    return datetime.fromtimestamp(last, UTC) + timedelta(hours=min_hours)
+
+
+def _minute(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M} UTC"
 
 
 def changed_since(

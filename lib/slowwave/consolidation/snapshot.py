@@ -226,7 +226,7 @@ def changed_by_hand(memory: Path, book: Book, max_loss: float = USUAL_LOSS) -> d
         UnreadableError: a file cannot be read.
     """
     state = orient(read_texts(memory), book, max_loss=max_loss)
-    found = {m.id: f"its line was taken out of {m.place}; the next night ends it" for m in state.removed}
+    found = {m.id: f"its line was deleted from {m.place}; the next dream drops it" for m in state.removed}
     return found | {m.id: f"its line in {m.place} was reworded; the next night takes note" for m, _ in state.edited}
 
 

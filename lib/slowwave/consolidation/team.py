@@ -211,7 +211,7 @@ class _Judge:
         if any(is_like(line.text, one.text) for line in self._written):
             return "you wrote it yourself"
         if any(is_like(m.text, one.text) for m in (*self._gone, *self._rejected)):
-            return "you took it out"
+            return "you dropped it"
         line = self._contrary.to(_as_candidate(one))
         return f"contradicts your own words: {line.text[:160]}" if line else ""
 

@@ -14,8 +14,8 @@ from slowwave.extraction.classifier import Surroundings, Weights, dialog, pieces
 from slowwave.extraction.discussion import settled
 from slowwave.extraction.phrases import for_good, taken_back
 from slowwave.extraction.practice import practice
-from slowwave.extraction.voice import PASTED, documents, doubt_of, is_pasted, theirs
-from slowwave.memory.model import RETRACTS, CandidateOrigin, Category
+from slowwave.extraction.voice import documents, doubt_of, is_pasted, theirs
+from slowwave.memory.model import PASTED, RETRACTS, CandidateOrigin, Category
 from slowwave.memory.search import named
 from slowwave.reading.commands import FORGET, REMEMBER, requests_in
 from slowwave.reading.items import Chosen, Part, Ran, Reading, Said

@@ -13,10 +13,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from slowwave.extraction.classifier import Weights, pieces_of, wording, words_of
+from slowwave.memory.model import QUOTED
 from slowwave.reading.statements import Statement, sentences
 
-DOUBT = "perhaps copied from somebody else"
-PASTED = "perhaps pasted"
 # Log-odds from which on a message is doubted, chosen where of others' words hardly any get through (make quality
 # SECTION=fresh).
 _BAR = -2.4
@@ -55,7 +54,7 @@ def doubt_of(score: float, *, is_asked: bool = False) -> str:
         score: of their message (:func:`theirs`).
         is_asked: it asks to be remembered in so many words.
     """
-    return DOUBT if score > (_ASKED_BAR if is_asked else _BAR) else ""
+    return QUOTED if score > (_ASKED_BAR if is_asked else _BAR) else ""
 
 
 def documents(every: Sequence[Statement], known: Weights) -> list[float]:

@@ -19,6 +19,11 @@ RETRACTS = "retracts"
 # key of what only takes a note out that waits; its value is the note's id
 DROPS = "drops"
 
+# why only a person can say whether words that they typed are their own
+QUOTED = "perhaps copied from somebody else"
+PASTED = "perhaps pasted"
+OF_VOICE = (QUOTED, PASTED)
+
 # who found what a person put into words of their own while reviewing
 BY_PERSON = "review/1"
 

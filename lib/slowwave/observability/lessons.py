@@ -5,7 +5,6 @@ change, out of what a plan would write there. What needs a person is the inbox, 
 counted. Words stand in the ledgers alone, so what was erased there is in no screen that is drawn later.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,30 +18,34 @@ from slowwave.errors import SlowwaveError
 from slowwave.memory.book import Book, replay
 from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.ledger import ARRANGED, REVIEW, Event, Sighting, read_ledger
-from slowwave.memory.model import RETRACTS, Evidence
+from slowwave.memory.model import OF_VOICE, PASTED, QUOTED, RETRACTS, Evidence
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings
 
 if TYPE_CHECKING:
     from slowwave.consolidation.inbox import Parked, Waiting
 
-Kind = Literal["new", "changed", "replaced", "forgotten", "moved"]
-KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "forgotten", "moved")
+Kind = Literal["new", "changed", "replaced", "dropped", "moved"]
+KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "dropped", "moved")
 # folders whose inbox is looked at for one screen: a fleet has more than a person reads in one morning
 MOST_INBOXES = 200
-_HOME = re.compile(r"-(?:home|Users)-[^-]+-(?=.)")
+# what a person is asked where only they can say whose words they typed
+_DOUBTS = {
+    QUOTED: "it may be a quotation: only you can say whether you meant it yourself",
+    PASTED: "it reads like pasted text: only you can say whether you meant it yourself",
+}
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that agents know now and did not before, or the other way round.
 
     Attributes:
-        kind: new, changed, replaced, forgotten, or moved out of the full index to a page.
+        kind: new, changed, replaced, dropped, or moved out of the full index to a page.
         project: key of the project.
         memory: id of the memory that it is about.
-        text: what is remembered now; of what is forgotten, what was.
+        text: what is remembered now; of what was dropped, what it was.
         before: what was said in its place before, or "".
-        why: why it is forgotten, changed or moved, or "".
+        why: why it was dropped, changed or moved, or "".
         category: its category.
         confidence: how certain it is, 0.0 to 1.0.
         sessions: how many sessions showed it.
@@ -140,6 +143,7 @@ class Learned(msgspec.Struct):
         is_planned: nothing of it was done.
         problems: memory folders that could not be read, and why.
         unloaded: by project, clients that load no memory folder, and for which nobody asked for a file that they read.
+        due: when the last of these projects may dream again, ISO time, or "".
     """
 
     changes: list[Change] = []
@@ -148,6 +152,7 @@ class Learned(msgspec.Struct):
     is_planned: bool = False
     problems: list[str] = []
     unloaded: dict[str, list[str]] = {}
+    due: str = ""
 
     @property
     def numbers(self) -> dict[Kind, int]:
@@ -234,7 +239,7 @@ def planned(report: Report) -> Learned:
 
 def _with_words(change: Change, said: str, redact: Callable[[str], str]) -> Change:
     said = " ".join(said.split())
-    is_same = change.kind == "forgotten" or said.rstrip(".…") in change.text
+    is_same = change.kind == "dropped" or said.rstrip(".…") in change.text
     clean = {name: redact(getattr(change, name)) for name in ("project", "text", "before", "why")}
     return msgspec.structs.replace(change, **clean, said="" if is_same else redact(said))
 
@@ -291,9 +296,9 @@ class _Telling:
             case "supersede":
                 self._ended.append(event)
             case "drop" | "removed-by-person" if before:
-                yours = "you took it out" if self.dream.is_by_person else "you took its line out"
+                yours = "you dropped it" if self.dream.is_by_person else "you deleted its line"
                 why = yours if event.event == "removed-by-person" else event.reason
-                self._others.append(("forgotten", before, "", why))
+                self._others.append(("dropped", before, "", why))
             case "edited-by-person" if before:
                 self._others.append(("changed", before, "", "you reworded its line, and it is yours now"))
             case _:
@@ -308,7 +313,7 @@ class _Telling:
             if old is None:
                 continue
             if now is None or now.key == RETRACTS:
-                changes.append(self._change("forgotten", old, "", f"taken back: {now.text}" if now else event.reason))
+                changes.append(self._change("dropped", old, "", f"taken back: {now.text}" if now else event.reason))
             else:
                 shown.add(now.memory)
                 changes.append(self._change("replaced", now, old.text, ""))
@@ -370,14 +375,14 @@ def ask_of(folder: MemoryFolder, waiting: "Waiting", settings: ConsolidationSett
     """Return what a person is asked about a fact in the inbox."""
     lead = waiting.fact.lead
     why = waiting.reason.removesuffix(": waits for a person")
-    if not waiting.asks and not any(c.doubt for c in waiting.fact.candidates):
-        why = f"{waiting.fact.confidence:.0%} sure; from {settings.accept_confidence:.0%} on it is kept without asking"
+    if not waiting.asks and all(c.doubt in ("", *OF_VOICE) for c in waiting.fact.candidates):
+        why = f"less than {settings.accept_confidence:.0%} likely to be worth keeping: it waits for more sessions"
     return Ask(
         kind="everywhere" if folder.is_global else "line" if waiting.fact.memory else "fact",
         project=folder.project,
         id=waiting.id,
         text=lead.text,
-        why=why,
+        why=_DOUBTS.get(why, why),
         category=lead.category,
         confidence=waiting.fact.confidence,
         is_worth_it=waiting.asks,
@@ -406,12 +411,9 @@ def urgency(ask: Ask) -> tuple[bool, int, bool, float, str, str]:
     )
 
 
-def short_names(keys: Iterable[str]) -> dict[str, str]:
-    """Return what people call projects: their keys without the home folder, where that names one project only.
-
-    ``--project`` takes these names, too: it asks for a part of the key.
-    """
-    every = list(dict.fromkeys(keys))
-    short = {key: (_HOME.sub("", key, count=1) if _HOME.match(key) else key).lstrip("-") or key for key in every}
-    known = Counter(short.values())
-    return {key: name if known[name] == 1 else key for key, name in short.items()}
+def by_reason(asks: Iterable[Ask]) -> dict[str, list[Ask]]:
+    """Return what waits by the reason that is told once of all of it, "" where each has its own; in their order."""
+    found: dict[str, list[Ask]] = {}
+    for ask in asks:
+        found.setdefault(ask.why[:1].upper() + ask.why[1:] if ask.kind == "fact" else "", []).append(ask)
+    return found

@@ -26,15 +26,16 @@ from slowwave.observability.lessons import (
     Learned,
     Remembered,
     asked,
+    by_reason,
     in_words,
     learned,
     number_of_sessions,
     remembered,
-    short_names,
 )
 from slowwave.report import counted
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import ConsolidationSettings
+from slowwave.stores.projects import short_names
 
 # what is new to somebody who looks once a week
 LATELY = timedelta(days=7)
@@ -193,19 +194,22 @@ def _inbox(known: Known, names: Mapping[str, str]) -> str:
     if not needs:
         return _part("inbox", "Waiting for you", f"Nothing.{waiting}", said)
     how = "" if known.token else " slowwave review asks you one by one; slowwave serve gives this page buttons."
-    rows = "".join(_ask(known, ask, names) for ask in needs[:MOST_ASKS])
+    rows = ""
+    for why, alike in by_reason(needs[:MOST_ASKS]).items():
+        rows += f"<p class='how'>{_text(why)}:</p>" if why else ""
+        rows += "".join(_ask(known, ask, names, "" if why else f": {ask.why}") for ask in alike)
     more = len(needs) - MOST_ASKS
     left = f"<p>and {more} more, which follow when these are decided</p>" if more > 0 else ""
     things = "1 thing" if len(needs) == 1 else f"{len(needs)} things"
-    says = f"{things}, the most useful first.{waiting}{how}"
+    says = f"{things}, the likeliest to be worth keeping first.{waiting}{how}"
     return _part("inbox", "Waiting for you", says, said + rows + left)
 
 
-def _ask(known: Known, ask: Ask, names: Mapping[str, str]) -> str:
+def _ask(known: Known, ask: Ask, names: Mapping[str, str], why: str) -> str:
     sure = f" · {ask.confidence:.0%}" if ask.confidence else ""
     source = _said(known, known.sources.get((ask.project, ask.id), ())) if ask.kind != "dream" else ""
     about = " · ".join(filter(None, (names[ask.project], ask.category))) + sure
-    head = f"<summary>{_words(ask.text)}<small>{_text(about)}: {_text(ask.why)}</small></summary>"
+    head = f"<summary>{_words(ask.text)}<small>{_text(about + why)}</small></summary>"
     return f"<details class='ask'>{head}{source}{_buttons(known, ask) if known.token else _commands(ask)}</details>"
 
 

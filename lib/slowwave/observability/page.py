@@ -10,12 +10,13 @@ from pathlib import Path
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write, private_folder
 from slowwave.observability.charts import Section, plain, svg
-from slowwave.observability.lessons import Learned, in_words, short_names
+from slowwave.observability.lessons import Learned, by_reason, in_words
 from slowwave.observability.memories import NOTHING_KNOWN, Known, memories_html
 from slowwave.observability.night import Night, state
 from slowwave.observability.sections import View, Week, sections, weeks_of
 from slowwave.places import REPORT, state_folder
 from slowwave.retention.audit import AuditLog
+from slowwave.stores.projects import short_names
 
 
 def report_path(environ: Mapping[str, str]) -> Path:
@@ -148,9 +149,11 @@ def learned_lines(found: Learned, job: str, run: str) -> Iterator[str]:
         yield from (f"and {-left} more: `slowwave nights show {run}`", "")
     if found.asks:
         yield from (f"## Waiting for you: {len(found.asks)}", "", "`slowwave review` asks you one by one.", "")
-        for ask in found.asks[:MOST_ASKS]:
-            yield f"- {_shown(names[ask.project])}: {_shown(ask.text)} *({_shown(ask.why)})*"
-        yield ""
+        for why, alike in by_reason(found.asks[:MOST_ASKS]).items():
+            yield from (f"{_shown(why)}:", "") if why else ()
+            for ask in alike:
+                yield f"- {_shown(names[ask.project])}: {_shown(ask.text)}" + ("" if why else f" *({_shown(ask.why)})*")
+            yield ""
 
 
 def _lines(section: Section) -> list[str]:

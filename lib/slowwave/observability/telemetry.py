@@ -21,7 +21,7 @@ from slowwave.observability.progress import Watcher, words
 from slowwave.report import Report, Span
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
-from slowwave.watching import AlarmSettings, TelemetrySettings
+from slowwave.settings.model import AlarmSettings, TelemetrySettings
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import MetricsData
@@ -125,7 +125,7 @@ def log_report(report: Report) -> None:
             log.info("%s: %s", project, phase, extra={"fields": fields} if number == 0 else None)
     for gate in report.gates:
         if not gate.passed:
-            log.info("%s: the gate %s is closed: %s", gate.project, gate.gate, gate.reason)
+            log.info("%s: not now: %s", gate.project, gate.reason)
     for warning in report.warnings:
         log.warning("%s", warning)
     for failure in report.failures:
@@ -149,8 +149,8 @@ class LoggedStages:
         self._other.done(step, what)
 
 
-def log_night(night: Night) -> None:
-    """Log how a run ended, and each of its alarms."""
+def log_night(night: Night, why: str) -> None:
+    """Log how a run ended, with the sentence that says why, and each of its alarms."""
     for alarm in night.alarms:
         if alarm.name == "failures" and not log.hasHandlers():
             continue  # Python itself would print it, and who began the run prints each failure
@@ -165,7 +165,7 @@ def log_night(night: Night) -> None:
         "seconds": night.seconds,
         "counts": night.counts,
     }
-    log.info("%s: %s", night.job, night.outcome, extra={"fields": fields})
+    log.info("%s: %s", night.outcome, why, extra={"fields": fields})
 
 
 # OpenTelemetry: a night as a trace, its numbers as metrics, sent to a collector at its end.

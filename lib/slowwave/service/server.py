@@ -25,8 +25,7 @@ import msgspec
 
 from slowwave.errors import ServerError, SlowwaveError, UnreadableError, UsageError
 from slowwave.files import atomic_write, file_bytes, private_folder
-from slowwave.jobs.choice import require_input
-from slowwave.jobs.run import LEAST_ROOM, require_places, require_room
+from slowwave.jobs.run import LEAST_ROOM, require_input, require_places, require_room
 from slowwave.observability.progress import REACH, START, watcher
 from slowwave.places import home_folder, scheduler_folder, state_folder
 from slowwave.settings import load_settings
@@ -53,6 +52,9 @@ SERVER: Mapping[str, str] = {
     # finished runs are never deleted by default; a month of nights is kept
     "PREFECT_SERVER_SERVICES_DB_VACUUM_ENABLED": "events,flow_runs",
     "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": "2592000",
+    # who watches a run (--watch) sees its log as well, which says why nothing was done
+    "PREFECT_SERVER_LOGS_STREAM_OUT_ENABLED": "true",
+    "PREFECT_SERVER_LOGS_STREAM_PUBLISHING_ENABLED": "true",
     # nobody is told about anything
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",

@@ -23,7 +23,10 @@ if TYPE_CHECKING:  # whoever plans one session needs no settings
 
 DIALECTS = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
 
-REMEDY = f"name a client's home or a folder of transcripts of {DIALECTS} with --store or store.roots"
+REMEDY = (
+    f"--store, or store.roots, names a folder: a client's home such as ~/.claude, a person's home, or transcripts of "
+    f"{DIALECTS}; a project is named by --project"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +43,6 @@ class Root:
 
     def refuse_strangers(self, known: int, strangers: Sequence[StoreProblem]) -> None:
         """Refuse a root that somebody named, and that holds nothing but what is no session.
-
-        Args:
-            known: how many sessions were found in it.
-            strangers: what else looked like transcripts.
 
         Raises:
             UnknownDialectError: it is such a root.
@@ -77,12 +76,22 @@ def _store_of(root: Root, place: Place) -> str:
 def _roots(settings: "Settings", environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
     named = [path.expanduser().absolute() for path in dict.fromkeys(settings.store.roots)]
     if named:
-        return _once([Root(path, tuple(_places(path, problems)), is_named=True) for path in named], problems)
+        return _once([_named(path, environ, problems) for path in named], problems)
     found = _once(list(_usual(environ, problems)), problems)
     if not found:
         homes = ", ".join(os.fspath(path) for kind in CLIENTS.values() for path in kind.homes(environ)[:1])
         problems.append(StoreProblem("ignored", homes, "not one exists, so there is no store; name one with --store"))
     return found
+
+
+def _named(path: Path, environ: Mapping[str, str], problems: list[StoreProblem]) -> Root:
+    """Return a root that somebody named; where it is none, say also which homes of clients there are."""
+    try:
+        return Root(path, tuple(_places(path, problems)), is_named=True)
+    except UnreadableError as error:
+        there = [os.fspath(home) for kind in CLIENTS.values() for home in kind.homes(environ) if home.exists()]
+        known = f"; here are {', '.join(there)}" if there else ""
+        raise UnreadableError(error.path, error.reason, f"{REMEDY}{known}") from error
 
 
 def _once(roots: list[Root], problems: list[StoreProblem]) -> list[Root]:
@@ -344,13 +353,7 @@ class ClientFacts:
         self._by_place: dict[str, Mapping[str, Mapping[str, Any]]] = {}
 
     def of(self, dialect: str, path: str, session: str) -> Mapping[str, Any]:
-        """Return what is noted of a session, nothing where its client notes nothing or that cannot be read.
-
-        Args:
-            dialect: name of its dialect.
-            path: its first file, or its database.
-            session: its id.
-        """
+        """Return what is noted of a session, nothing where its client notes nothing or that cannot be read."""
         client = client_of(dialect)
         place = client.facts_at(path)
         if place and place not in self._by_place:

@@ -331,7 +331,7 @@ def test_drop_takes_one_memory_out_at_once_for_good_and_undo_brings_it_back(
     before = visible_files(house.memory)
     name = _id_of(house, "We use bun")
     told = _run(capsys, house, word, name[:6])
-    assert "Taken out: We use bun" in told
+    assert "Dropped: We use bun" in told
     assert "We use bun" not in house.read("MEMORY.md")
     assert "Never push on a Friday" in house.read("MEMORY.md")
     assert "We use bun" not in _run(capsys, house, "list")
@@ -342,7 +342,7 @@ def test_drop_takes_one_memory_out_at_once_for_good_and_undo_brings_it_back(
     house.dream()
     assert [m.text for m in read_book(house.memory).active] == ["Never push on a Friday"]
     dream = told.split()[-1]
-    assert f"Undone: {dream}" in _run(capsys, house, "undo", dream)
+    assert f"Taken back: {dream}" in _run(capsys, house, "undo", dream)
     assert visible_files(house.memory)["MEMORY.md"] == before["MEMORY.md"]
     assert _id_of(house, "We use bun") == name
 
@@ -355,7 +355,7 @@ def test_what_a_person_took_out_stays_out_when_the_night_that_learnt_it_is_taken
     (night,) = house.dream().dream_ids
     _run(capsys, house, "drop", _id_of(house, "Never push on a Friday"), earlier)
     told = _run(capsys, house, "undo", night)
-    assert "it stays out: Never push on a Friday" in told
+    assert "it stays dropped: Never push on a Friday" in told
     assert f"it is there again: We use bun (slowwave memory drop {earlier})" in told
     house.extract(
         house.candidate("never push on a Friday.", session="d", confidence=0.99),
@@ -417,17 +417,17 @@ def test_a_line_that_was_taken_out_or_reworded_by_hand_is_said_to_be_so_at_once(
     assert "by_hand" not in _run(capsys, house, "list", "--json")
     index = house.memory / "MEMORY.md"
     index.write_text(house.read("MEMORY.md").replace("- We use bun\n", "").replace("on a Friday", "on any Friday"))
-    out, reworded = "its line was taken out of MEMORY.md; the next night ends it", "was reworded; the next night"
+    out, reworded = "its line was deleted from MEMORY.md; the next dream drops it", "was reworded; the next night"
     for action in (("list",), ("show", bun), ("why", bun), ("list", "--json"), ("show", bun, "--json")):
         assert out in _run(capsys, house, *action), action
     assert reworded in _run(capsys, house, "why", friday)
     assert "We use bun" not in _run(capsys, house, "context")
     assert "We use bun" not in _run(capsys, house, "export")
     # who does not want to wait for the night ends it now
-    assert "Taken out: We use bun" in _run(capsys, house, "drop", bun)
+    assert "Dropped: We use bun" in _run(capsys, house, "drop", bun)
     assert "We use bun" not in _run(capsys, house, "list")
     shown = _run(capsys, house, "show", bun)
-    assert "you took it out" in shown
+    assert "dropped by you" in shown
     assert "MEMORY.md" not in shown
 
 

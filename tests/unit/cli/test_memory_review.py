@@ -230,7 +230,7 @@ def test_a_person_rewords_rejects_undoes_and_leaves(house: House, capsys: pytest
     assert sit(house, "xruq") == 5  # a key that means nothing, reject, undo, quit
     shown = capsys.readouterr().out
     assert "accept: remember it" in shown
-    assert "Undone: r" in shown
+    assert "Taken back: r" in shown
     assert "nothing" not in shown
     assert len(desk(house).waiting()) == 2
     assert sit(house, "er", REWORDED) == 0

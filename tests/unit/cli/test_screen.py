@@ -34,10 +34,10 @@ def test_what_was_learned_stands_by_project_with_what_it_took_the_place_of():
     told = learned(
         change("new", "Use uv", sessions=2),
         change("replaced", "Use pnpm", before="Use npm", sessions=1),
-        change("forgotten", "Use make", why="taken back: no make here"),
+        change("dropped", "Use make", why="taken back: no make here"),
     )
     shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
-    assert "shop: 1 new memory, 1 replaced, 1 forgotten" in shown
+    assert "shop: 1 new memory, 1 replaced, 1 dropped" in shown
     assert "new        Use uv (90%, 2 sessions)" in shown
     assert "replaced   Use pnpm (90%, 1 session)" in shown
     assert "before: Use npm" in shown
@@ -64,6 +64,8 @@ def test_what_needs_a_person_is_short_and_says_how_many_more_there_are():
     weak = Ask(kind="fact", project=KEY, id="w", text="very nice", why="21% sure", is_worth_it=False)
     shown = screen(Report("nightly", "r1", learned=learned(asks=[*asks, weak])))
     assert f"Waiting for you: {MOST_ASKS + 3}" in shown
+    assert shown.count("erhaps pasted") == 1, "what they all wait for is said once"
+    assert f"Perhaps pasted ({MOST_ASKS + 3}):" in shown
     assert "and 3 more; slowwave review" in shown
     assert "very nice" not in shown
 

@@ -151,7 +151,7 @@ def test_a_whole_night_is_taken_back_by_the_id_of_its_run(
     undo = ["memory", "undo", report["run_id"], "--store", str(tmp_path)]
     assert main(undo) == 6
     out, err = capsys.readouterr()
-    assert out.count("Undone:") == 1
+    assert out.count("Taken back:") == 1
     assert "changed since the dream" in err
     assert [path.exists() for path in indexes] == [True, False]
     assert main([*undo, "--force"]) == 0

@@ -48,7 +48,7 @@ def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", False)]
     assert report.gates[0].reason.startswith("19.0 h since the last dream")
-    assert report.gates[0].reason.endswith(", 20 h needed")
+    assert report.gates[0].reason.endswith(", 20 h needed: the next is due 2026-11-20 23:30 UTC")
     # a night that comes to the project sooner than the one before
     house.clock.advance(hours=4, minutes=50)
     assert house.dream(force=False).gates[0].passed

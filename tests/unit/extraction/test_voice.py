@@ -3,7 +3,8 @@
 import pytest
 
 from slowwave.extraction.classifier import weights
-from slowwave.extraction.voice import DOUBT, documents, doubt_of, is_pasted, spoken, theirs
+from slowwave.extraction.voice import documents, doubt_of, is_pasted, spoken, theirs
+from slowwave.memory.model import QUOTED
 from slowwave.reading.items import Part, Said
 from slowwave.reading.statements import Statement, statements
 from tests.unit.extraction.talk import RULES
@@ -29,7 +30,7 @@ def test_a_plain_rule_is_the_persons_own(rule: str) -> None:
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_that_is_quoted_reported_or_handed_over_is_doubted(frame: str, rule: str) -> None:
     every = said(frame.format(rule[0].upper() + rule[1:]))
-    assert doubt_of(theirs(every, weights())) == DOUBT
+    assert doubt_of(theirs(every, weights())) == QUOTED
 
 
 def test_what_stands_around_a_sentence_is_part_of_what_it_shows() -> None:

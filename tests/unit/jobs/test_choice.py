@@ -3,7 +3,7 @@
 import pytest
 
 from slowwave.errors import NotFoundError
-from slowwave.jobs.choice import chosen_by
+from slowwave.stores.projects import chosen_by, left_beside
 
 PROJECTS = [("-home-ana-quill", "/home/ana/quill"), ("-srv-tern", ""), ("-srv-x", "/srv/quill-docs")]
 
@@ -33,6 +33,13 @@ def test_what_is_exactly_the_name_of_one_means_that_one_alone() -> None:
     assert chosen("-srv-posh", among) == ["-srv-posh"]
     assert chosen("posh", among) == ["-home-ana-posh"]  # as every screen calls it
     assert len(chosen("osh", among)) == len(among)
+
+
+def test_worktrees_of_what_is_named_are_known_to_be_left() -> None:
+    among = [("-home-ana-tern", "/home/ana/tern"), ("-home-ana-tern--worktrees-1", ""), ("-home-ana-quill", "")]
+    assert [key for key, _ in left_beside("tern", among, lambda names: names)] == ["-home-ana-tern--worktrees-1"]
+    assert left_beside("", among, lambda names: names) == []
+    assert left_beside("ana", among, lambda names: names) == []
 
 
 def test_what_matches_nothing_is_an_error_that_names_what_there_is() -> None:

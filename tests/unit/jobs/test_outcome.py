@@ -5,7 +5,7 @@ from pathlib import Path
 
 from slowwave.jobs.conclusion import outcome_of, title_of
 from slowwave.report import Gate, Item, Report
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 
 def report(**fields: object) -> Report:
@@ -24,10 +24,10 @@ def test_a_night_that_left_something_is_completed() -> None:
     )
 
 
-def test_closed_gates_are_skipped_with_their_reasons_counted() -> None:
+def test_closed_gates_are_skipped_with_their_reasons_and_for_whom() -> None:
     outcome = outcome_of(report(gates=[closed("a"), closed("b"), closed("a", "lock", "held by 7")]))
     assert outcome.name == "Skipped"
-    assert outcome.message == "nightly r1 did nothing: time: 2.0 of 24.0 hours passed (2 times); lock: held by 7."
+    assert outcome.message == "nightly r1 did nothing: a, b: 2.0 of 24.0 hours passed; a: held by 7."
 
 
 def test_no_gate_and_no_work_is_skipped_as_well() -> None:

@@ -1,6 +1,7 @@
 """The story of a job: chosen projects, steps in order, failures contained, twice is once."""
 
 import errno
+import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,19 +12,21 @@ import msgspec
 import pytest
 from msgspec.structs import replace as replace_in
 
+from slowwave.cli.status import every, short
 from slowwave.clock import FixedClock
+from slowwave.context import Run
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs import steps
-from slowwave.jobs.run import Run
 from slowwave.jobs.status import standings
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
+from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Learned, planned
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
 
@@ -194,6 +197,37 @@ def test_standing_tells_what_is_due_and_why_not(tmp_path: Path):
     quill = next(row for row in after if "quill" in row.project)
     assert quill.waiting > 0
     assert quill.last_dream is None
+
+
+def test_a_night_that_was_taken_back_is_told_as_such_until_a_session_follows_it(tmp_path: Path):
+    run = sample_run(tmp_path)
+    for dream in run_job("nightly", run).dream_ids:
+        folder = next(path for path in tmp_path.rglob(".slowwave/undo/*") if path.name == dream).parents[2]
+        undo(folder, dream, NOW + timedelta(hours=1))
+    later = FixedClock(NOW + timedelta(hours=2))
+    rows, _ = standings(run.settings, run.environ, later)
+    assert [row.taken_back for row in rows] == ["2026-11-20T23:00:00Z"] * 2
+    told = "\n".join([*short(rows, None), *every(rows)])
+    assert told.count("taken back 2026-11-20 23:00: it learns again from new sessions") == 2
+    assert told.count("last dream taken back 2026-11-20 23:00; ") == 2
+    assert "due for a dream" not in told
+    for session in tmp_path.rglob("*tern/*.jsonl"):
+        os.utime(session, ns=(0, int((NOW + timedelta(hours=1.2)).timestamp() * 1e9)))
+    rows, _ = standings(run.settings, run.environ, later)
+    assert {row.project: bool(row.taken_back) for row in rows} == {"-home-ana-quill": True, "-home-ana-tern": False}
+
+
+@pytest.mark.parametrize("job", ["retain", "erase"])
+def test_what_takes_something_out_of_one_project_names_those_that_are_called_like_it(tmp_path: Path, job: str):
+    run = sample_run(tmp_path, project="tern", dry_run=True)
+    tree = tmp_path / ".claude" / "projects" / "-home-ana-tern--worktrees-1"
+    tree.mkdir()
+    line = {"type": "user", "uuid": "u", "sessionId": "w", "message": {"role": "user", "content": "hi"}}
+    (tree / "w.jsonl").write_bytes(msgspec.json.encode(line) + b"\n")
+    report = run_job(job, run)
+    named = [*report.warnings, *(f"{item.target}: {item.reason}" for item in report.items)]
+    assert any("tern--worktrees-1: another project with 'tern' in its name" in one for one in named)
+    assert report.counts["projects"] == 1
 
 
 def test_standing_names_a_corrupt_state_and_never_calls_it_due(tmp_path: Path):

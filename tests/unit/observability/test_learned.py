@@ -20,9 +20,9 @@ from slowwave.observability.lessons import (
     learned,
     planned,
     remembered,
-    short_names,
 )
 from slowwave.settings import ConsolidationSettings
+from slowwave.stores.projects import short_names
 from tests.unit.consolidation.dreams import House
 
 NPM, PNPM = "We use npm for installs", "We use pnpm for installs"
@@ -64,7 +64,7 @@ def test_what_is_replaced_in_the_dream_that_learns_it_is_told_once(house: House)
     assert of(house, dream) == [("replaced", PNPM, NPM)]
 
 
-def test_what_is_taken_back_is_forgotten_with_the_words_that_ended_it(house: House) -> None:
+def test_what_is_taken_back_is_dropped_with_the_words_that_ended_it(house: House) -> None:
     house.extract(house.candidate("Always use quartz as the package registry"))
     house.dream()
     house.extract(
@@ -76,7 +76,7 @@ def test_what_is_taken_back_is_forgotten_with_the_words_that_ended_it(house: Hou
     (dream,) = house.dream().dream_ids
     every, _ = remembered([folder(house)])
     (change,) = learned(every, lambda d: d.id == dream).changes
-    assert (change.kind, change.text) == ("forgotten", "Always use quartz as the package registry")
+    assert (change.kind, change.text) == ("dropped", "Always use quartz as the package registry")
     assert change.why == "taken back: ignore my earlier rule about quartz"
 
 
@@ -96,13 +96,16 @@ def test_what_is_shown_again_is_no_change_and_what_was_undone_is_not_known(house
 def test_a_decision_in_review_is_a_persons_and_the_inbox_tells_what_is_worth_their_time(house: House) -> None:
     doubted = msgspec.structs.replace(house.candidate("Never push on Fridays"), doubt="perhaps pasted")
     weak = house.candidate("The cache is slow", session="s2", category="project", confidence=0.45)
-    house.extract(doubted, weak)
+    both = house.candidate("Ask about the mast", session="s3", confidence=0.3)
+    house.extract(doubted, weak, msgspec.structs.replace(both, doubt="perhaps copied from somebody else"))
     house.dream()
     asks, problems = asked([folder(house)], LIMITS, house.clock.now())
     assert problems == []
+    too_weak = f"less than {LIMITS.accept_confidence:.0%} likely to be worth keeping: it waits for more sessions"
     assert [(ask.text, ask.why, ask.is_worth_it) for ask in asks] == [
-        ("Never push on Fridays", "perhaps pasted", True),
-        ("The cache is slow", f"45% sure; from {LIMITS.accept_confidence:.0%} on it is kept without asking", False),
+        ("Never push on Fridays", "it reads like pasted text: only you can say whether you meant it yourself", True),
+        ("The cache is slow", too_weak, False),
+        ("Ask about the mast", too_weak, False),
     ]
     accept_fact(house.memory, inbox(house.memory, (), LIMITS, house.clock.now())[0], LIMITS, house.clock.now())
     every, _ = remembered([folder(house)])
@@ -130,7 +133,7 @@ def test_a_damaged_folder_is_named_and_costs_the_others_nothing(house: House, tm
 def test_numbers_are_told_in_a_few_words() -> None:
     assert in_words({}) == str(Learned()) == "nothing new"
     assert in_words({"new": 1, "replaced": 2}) == "1 new memory, 2 replaced"
-    assert in_words({"forgotten": 3}) == "3 forgotten memories"
+    assert in_words({"dropped": 3}) == "3 dropped memories"
     many = [Change(kind="new", project=p, memory=f"m{n}", text="t") for p in "ab" for n in range(1 if p == "a" else 3)]
     assert [project for project, _ in Learned(many).by_project()] == ["b", "a"]
 

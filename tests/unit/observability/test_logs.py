@@ -27,7 +27,7 @@ def test_steps_alarms_and_the_end_are_lines(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with json_logs(str(path), "r7"):
         log_step(Span("extract", "-p", 0.0, 1.23456))
-        log_night(a_night(outcome="PartlyFailed", alarms=[Alarm("failures", "1 failure", 1)]))
+        log_night(a_night(outcome="PartlyFailed", alarms=[Alarm("failures", "1 failure", 1)]), "it met one")
     step, alarm, end = lines(path)
     assert (step["event"], step["step"], step["project"], step["seconds"]) == ("step", "extract", "-p", 1.235)
     assert (alarm["level"], alarm["alarm"], alarm["message"]) == ("warning", "failures", "1 failure")
@@ -88,10 +88,10 @@ def test_what_a_dream_did_and_what_was_refused_damaged_or_failed_are_lines(tmp_p
     assert [(line["level"], line["message"]) for line in lines(tmp_path / "log")] == [
         ("info", "-p: orient: 3 lines of 2 writers (1 of claude, 2 of person)"),
         ("info", "-p: gather: 4 facts that no dream had dealt with"),
-        ("info", "-p: consolidate: 3 memories and facts added, merged, updated, superseded or put in order"),
+        ("info", "-p: consolidate: 3 memories and facts added, merged, updated, replaced or put in order"),
         ("info", "-p: prune: 0 lines removed, or moved from the index to a topic file"),
         ("info", "-q: nothing new to dream over"),
-        ("info", "-p: the gate time is closed: 2 of 24 hours"),
+        ("info", "-p: not now: 2 of 24 hours"),
         ("warning", "/a.jsonl:7 (offset 90, 3 bytes): garbage: no JSON"),
         ("error", "-p: consolidate: broke"),
     ]

@@ -14,10 +14,10 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.clock import FixedClock
+from slowwave.context import Run
 from slowwave.errors import DONE, REFUSED
-from slowwave.jobs.choice import memory_folders
 from slowwave.jobs.review import Desk, Waits
-from slowwave.jobs.run import Run
+from slowwave.jobs.run import memory_folders
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import read_book
 from slowwave.samples import build
@@ -164,7 +164,7 @@ def test_what_is_accepted_is_remembered_and_waits_again_after_its_undo(visitor: 
     visitor.ask(form={"form": form["form"], "id": undo, "do": "undo"})
     assert visitor.texts() == before
     assert visitor.waiting()[0].ask.id == first.ask.id
-    assert "Undone" in visitor.ask()[2]
+    assert "Taken back" in visitor.ask()[2]
 
 
 def test_what_is_reworded_or_rejected_goes_from_the_inbox(visitor: Visitor) -> None:

@@ -12,8 +12,7 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.settings import MemorySettings, Settings
 from slowwave.stores import roots
 from slowwave.stores.discovery import changed_since, find_projects
-from slowwave.stores.model import Discovery
-from slowwave.stores.projects import spelling_key
+from slowwave.stores.projects import Discovery, spelling_key
 from tests.unit.stores.store_builder import cersei, claude, settings_for, write
 
 
@@ -223,12 +222,13 @@ def test_the_template_places_memory_elsewhere(tmp_path: Path):
         find_projects(bad, {})
 
 
-def test_the_root_is_the_repository_and_a_worktree_counts_as_its_repository(tmp_path: Path):
+@pytest.mark.parametrize("leads", ["{0}/.git/worktrees/tree", "../repo/.git/worktrees/tree"])
+def test_the_root_is_the_repository_and_a_worktree_counts_as_its_repository(tmp_path: Path, leads: str):
     repository, tree = tmp_path / "repo", tmp_path / "tree"
     (repository / ".git" / "worktrees" / "tree").mkdir(parents=True)
     (repository / "src").mkdir()
     tree.mkdir()
-    (tree / ".git").write_text(f"gitdir: {repository}/.git/worktrees/tree\n")
+    (tree / ".git").write_text(f"gitdir: {leads.format(repository)}\n")
     store = tmp_path / "projects"
     write(
         store / "-a" / "a.jsonl",

@@ -8,6 +8,7 @@ from slowwave.extraction.classifier import weights
 from slowwave.extraction.model.material import CHOSE, Passage
 from slowwave.extraction.voice import is_others
 from slowwave.hostile import is_hostile
+from slowwave.memory.model import QUOTED
 from slowwave.memory.search import share_of
 from slowwave.reading.items import Chosen, Failed, Ran, Said
 from slowwave.reading.statements import statements
@@ -22,7 +23,6 @@ _FORMS = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '
 _UNSPACED = "\u0e00"
 
 NOT_SAID = "no words of the person show it"
-NOT_SURE = "perhaps copied from somebody else"
 NOT_ABOUT_IT = "the quoted words of the person say nothing about it, and no proposal right before them is quoted"
 ONLY_SHOWN = "only the output of a tool or pasted text shows it"
 BESIDE_ORDERS = "it stands beside words that try to steer an agent"
@@ -140,7 +140,7 @@ def unspoken(about: str, cited: Sequence[Cited], numbered: Mapping[int, Passage]
         return NOT_SAID
     certain = [one for one in own if one.is_certain]
     if not certain:
-        return NOT_SURE
+        return QUOTED
     return "" if any(_bears_on(about, one, cited, numbered) for one in certain) else NOT_ABOUT_IT
 
 

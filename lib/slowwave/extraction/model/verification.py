@@ -15,10 +15,19 @@ import msgspec
 from slowwave.extraction.candidates import Note, candidate_of
 from slowwave.extraction.model.material import Passage
 from slowwave.extraction.model.operations import Proposed, operations_of
-from slowwave.extraction.model.quotations import NOT_SURE, Cited, cited_of, flat, unspoken, untrusted
+from slowwave.extraction.model.quotations import Cited, cited_of, flat, unspoken, untrusted
 from slowwave.hostile import is_hostile
 from slowwave.memory.book import Memory
-from slowwave.memory.model import DROPS, RETRACTS, Candidate, CandidateOrigin, Replaces, SessionRef, candidate_id
+from slowwave.memory.model import (
+    DROPS,
+    QUOTED,
+    RETRACTS,
+    Candidate,
+    CandidateOrigin,
+    Replaces,
+    SessionRef,
+    candidate_id,
+)
 from slowwave.models.base import Answer
 from slowwave.secrets.blocklist import ERASED
 from slowwave.secrets.redactor import Redactor
@@ -182,7 +191,7 @@ def _candidate(proposed: Proposed, cited: Sequence[Cited], known: Memory | None,
     about = f"{text} {known.text}" if known else text
     unsaid = unspoken(about, cited, checks.numbered)
     # words of a person that say nothing about it lend it none of their weight
-    is_said = not unsaid or (is_personal and unsaid == NOT_SURE)
+    is_said = not unsaid or (is_personal and unsaid == QUOTED)
     origin: CandidateOrigin = cited[0].passage.origin if is_said else _unsaid(cited)
     doubt = unsaid if is_personal or all(one.is_persons for one in cited) else ""
     doubt = doubt or untrusted(cited) or _brings(text, proposed, cited, known)

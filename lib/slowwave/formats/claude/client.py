@@ -18,8 +18,8 @@ from slowwave.formats.salvage import whole
 from slowwave.formats.sessions import Place, StoredSession, StoreProblem
 from slowwave.formats.times import parse_time
 from slowwave.formats.walk import MEMORY, SIDE_FOLDER, SIDE_PREFIX, SUFFIX, SUFFIXES, names_in
+from slowwave.locks import created_at, is_running, start_ticks
 from slowwave.places import home_folder
-from slowwave.processes import created_at, is_running, start_ticks
 
 # A record that carries one of these is Claude Code's, also where a `session_id` stands beside it.
 ENVELOPE = frozenset({"sessionId", "leafUuid", "parentUuid", "isSidechain", "isSnapshotUpdate", "snapshotMessageId"})

@@ -9,12 +9,11 @@ from slowwave.extraction.model.quotations import (
     BESIDE_ORDERS,
     NOT_ABOUT_IT,
     NOT_SAID,
-    NOT_SURE,
     ONLY_SHOWN,
     stands_in,
 )
 from slowwave.extraction.model.verification import FROM_OUTSIDE, TASK, UNJUDGED
-from slowwave.memory.model import DROPS, RETRACTS, Replaces
+from slowwave.memory.model import DROPS, QUOTED, RETRACTS, Replaces
 from slowwave.secrets.blocklist import Blocked, Kept, phrase_of
 from slowwave.secrets.redactor import Redactor
 from slowwave.shell.outside import outside
@@ -173,7 +172,7 @@ def test_a_command_that_ran_is_worth_more_than_what_it_printed(tmp_path: Path):
 def test_words_that_may_be_somebody_elses_wait(tmp_path: Path):
     checks = checks_of(tmp_path, Talk().person('The lead wrote to me: "all endpoints have to be versioned". hm'))
     found = kept(checks, note("Endpoints are versioned", (1, "all endpoints have to be versioned")))
-    assert found.candidate.doubt in (NOT_SURE, NOT_SAID)
+    assert found.candidate.doubt in (QUOTED, NOT_SAID)
 
 
 def test_a_secret_an_erased_name_and_an_order_to_agents_are_never_kept(tmp_path: Path):
