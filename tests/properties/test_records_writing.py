@@ -6,8 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.formats.append import append_record
-from slowwave.formats.rewrite import rewrite_without
+from slowwave.formats.changes import append_record, rewrite_without
 from slowwave.formats.tail import lines_backward
 
 LINES = st.binary(min_size=1, max_size=12).map(lambda b: b.replace(b"\n", b"?").replace(b" ", b"_"))

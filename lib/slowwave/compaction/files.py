@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple, cast
 from slowwave.compaction.calls import answers, arguments_of, folder_of, has_failed, has_run, line_of
 from slowwave.compaction.tokens import fields_of, order
 from slowwave.formats.model import Message, ToolCall, ToolResult
-from slowwave.shell.grammar import script_in, script_of
-from slowwave.shell.tree import Command, Group, Script, Word
+from slowwave.shell.grammar import Command, Group, Script, Word, script_in, script_of
 
 # The two lists of files that a summary carries: read and changed, as records, tags and texts hold them.
 

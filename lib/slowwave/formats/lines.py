@@ -108,7 +108,7 @@ def read_records(
 
 def _open(path: Path, problems: list[Problem]) -> BinaryIO:
     """Open a file, also one that its client keeps compressed: offsets are then those of its plain bytes."""
-    if not path.name.endswith(".zst"):
+    if not is_compressed(path):
         return open_regular(path)
 
     return open_plain(path, problems)
@@ -218,7 +218,7 @@ def read_range(fd: int, start: int, stop: int) -> bytes:
 # end, and a transcript may be larger than the memory. Of a file that is damaged or cut short everything before the
 # damage is there, and the damage is reported.
 
-SUFFIX = ".zst"
+PACKED = ".zst"
 _MAGIC = b"\x28\xb5\x2f\xfd"
 # Frames without data, which some packers put first; their first byte is any of 0x50 to 0x5f.
 _SKIPPED = b"\x2a\x4d\x18"
@@ -231,7 +231,7 @@ MOST_BYTES = 16 << 30
 
 def is_compressed(path: Path) -> bool:
     """Say whether a file's name says that it is compressed."""
-    return path.name.endswith(SUFFIX)
+    return path.name.endswith(PACKED)
 
 
 def open_plain(path: Path, problems: list[Problem] | None = None, *, most: int = MOST_BYTES) -> BinaryIO:

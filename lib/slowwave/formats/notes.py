@@ -12,8 +12,8 @@ from typing import Literal
 import msgspec
 
 from slowwave.errors import MovedError
+from slowwave.formats.changes import file_state, rewrite_without
 from slowwave.formats.openclaw.store import SessionEntry, SessionStore, entry_of, read_store, update_store, values_of
-from slowwave.formats.rewrite import file_state, rewrite_without
 from slowwave.formats.salvage import whole
 
 

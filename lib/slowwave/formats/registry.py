@@ -12,21 +12,21 @@ from typing import cast
 import msgspec
 
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
-from slowwave.formats.cersei.client import BARE
-from slowwave.formats.cersei.client import CLIENT as CERSEI
-from slowwave.formats.claude.client import CLIENT as CLAUDE
-from slowwave.formats.claude.client import UNKNOWN
+from slowwave.formats.cersei import BARE
+from slowwave.formats.cersei import CLIENT as CERSEI
+from slowwave.formats.claude import CLIENT as CLAUDE
+from slowwave.formats.claude import UNKNOWN
 from slowwave.formats.client import Client, Dialect, NotedTailDialect, Notes, TailDialect
-from slowwave.formats.codex.client import CLIENT as CODEX
-from slowwave.formats.crabtalk.client import CLIENT as CRABTALK
+from slowwave.formats.codex import CLIENT as CODEX
+from slowwave.formats.crabtalk import CLIENT as CRABTALK
 from slowwave.formats.database import HEADER, tables_of
 from slowwave.formats.lines import open_plain
 from slowwave.formats.model import REFUSALS, SessionFiles, Transcript
-from slowwave.formats.openclaw.client import CLIENT as OPENCLAW
-from slowwave.formats.opencode.client import CLIENT as OPENCODE
-from slowwave.formats.pi.client import CLIENT as PI
+from slowwave.formats.openclaw import CLIENT as OPENCLAW
+from slowwave.formats.opencode import CLIENT as OPENCODE
+from slowwave.formats.pi import CLIENT as PI
 from slowwave.formats.salvage import scan_value
-from slowwave.formats.ulid.client import CLIENT as ULID
+from slowwave.formats.ulid import CLIENT as ULID
 
 # In the order in which they are asked whose a record or a folder is: what one of the first wrote could be taken for
 # what one of the last did.

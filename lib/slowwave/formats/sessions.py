@@ -8,10 +8,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from slowwave.errors import UsageError
-from slowwave.formats.append import SUFFIX
+from slowwave.errors import UnreadableError, UsageError
+from slowwave.formats.lines import PACKED
 from slowwave.formats.model import SessionFiles, SessionKind, SessionOrigin
 
+SUFFIX = ".jsonl"
 StoreProblemKind = Literal[
     "unreadable",  # the operating system refuses a folder or file, or it is no regular file
     "unknown-dialect",  # content that no dialect recognises
@@ -219,3 +220,52 @@ def base_path(folder: Path, session_id: str) -> Path:
     if path.resolve().parent != folder.resolve():
         raise UsageError(f"{path}: is a link that leads out of its folder; name the real file")
     return path
+
+
+# The names of its files. Cersei spreads a session over several: ``ID.jsonl``, ``ID_part2.jsonl``, ``ID_part3.jsonl``...
+
+# Cersei counts from 2 and writes no leading zeros: any other ending belongs to the session's own name
+_PART = re.compile(r"(?s)(?P<stem>.+)_part(?P<number>[2-9]|[1-9][0-9]+)")
+# pi and Codex put the time before the id: the id alone is what their users know a session by.
+_TIMED_NAME = re.compile(
+    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9-]+Z_|rollout-[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9-]{8}-)(.+)\Z", re.DOTALL
+)
+
+
+def session_id(name: str) -> str:
+    """Return the id that a transcript's file name holds."""
+    stem = name.removesuffix(PACKED).removesuffix(SUFFIX)
+    timed = _TIMED_NAME.match(stem) if stem[:1] in "0123456789r" else None
+    return timed[1] if timed else stem
+
+
+def session_stem(name: str) -> tuple[str, int]:
+    """Return the session's name and the part number for a file name, with or without ``.jsonl`` (base = 1)."""
+    stem = name.removesuffix(SUFFIX)
+    match = _PART.fullmatch(stem)
+    return (match["stem"], int(match["number"])) if match else (stem, 1)
+
+
+def part_name(stem: str, number: int) -> str:
+    """Return the file name of a part; number 1 is the base file."""
+    return f"{stem}{SUFFIX}" if number == 1 else f"{stem}_part{number}{SUFFIX}"
+
+
+def numbered_parts(base: Path) -> dict[int, str]:
+    """Return the file names of a session by part number, from one listing of names.
+
+    Raises:
+        UnreadableError: the folder cannot be listed.
+    """
+    stem = base.name.removesuffix(SUFFIX)
+    try:
+        names = os.listdir(base.parent)  # noqa: PTH208 - paths would cost more than the listing
+    except OSError as error:
+        raise UnreadableError(base.parent, error.strerror or "cannot be listed") from error
+    numbers = {1: base.name} if base.name in names else {}
+    for name in names:
+        if name.startswith(stem) and name.endswith(SUFFIX):
+            found, number = session_stem(name)
+            if found == stem and number > 1:
+                numbers[number] = name
+    return numbers

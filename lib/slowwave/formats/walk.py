@@ -19,10 +19,9 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import msgspec
 
-from slowwave.formats.append import session_id
-from slowwave.formats.lines import open_plain
+from slowwave.formats.lines import PACKED, open_plain
 from slowwave.formats.salvage import whole
-from slowwave.formats.sessions import FoundFile, FoundSession, Signature, StoreProblem
+from slowwave.formats.sessions import SUFFIX, FoundFile, FoundSession, Signature, StoreProblem, session_id
 
 # What a folder holds, read once as long as nothing in it comes or goes: for questions that are asked of each file.
 #
@@ -145,10 +144,9 @@ def names_in(folder: Path) -> list[str]:
         return []
 
 
-SUFFIX = ".jsonl"
 # Codex packs old rollouts; the plain file counts where both are there.
-PACKED = ".jsonl.zst"
-SUFFIXES = (SUFFIX, PACKED)
+PACKED_SUFFIX = SUFFIX + PACKED
+SUFFIXES = (SUFFIX, PACKED_SUFFIX)
 SIDE_FOLDER = "subagents"
 MEMORY = "memory"
 SIDE_PREFIX = "agent-"
@@ -470,8 +468,8 @@ def _unpacked_once(names: list[str]) -> list[str]:
     """Leave out packed files whose plain file is there, too."""
     packed = [name for name in names if name.endswith(PACKED)] if PACKED in "/".join(names) else []
     if packed:
-        twice = {name[: -len(".zst")] for name in packed}.intersection(names)
-        return [name for name in names if not (name.endswith(PACKED) and name[: -len(".zst")] in twice)]
+        twice = {name[: -len(PACKED)] for name in packed}.intersection(names)
+        return [name for name in names if not (name.endswith(PACKED_SUFFIX) and name[: -len(PACKED)] in twice)]
     return names
 
 

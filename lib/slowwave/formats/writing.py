@@ -21,11 +21,11 @@ import orjson
 from slowwave.clock import Clock
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, move_file, private_folder, write_all
-from slowwave.formats.append import PART_BYTES, Announce, part_name
+from slowwave.formats.changes import PART_BYTES, Announce
 from slowwave.formats.lines import open_regular, read_records
 from slowwave.formats.model import REFUSALS, SessionFiles, Text, Thinking, ToolCall
+from slowwave.formats.sessions import SUFFIX, part_name
 from slowwave.formats.tail import find_last, line_around, lines_backward
-from slowwave.formats.walk import SUFFIX
 
 # Blocks of the dialect-free model become the client's own; mappings are the client's own form and go in as they are.
 Block = Text | Thinking | ToolCall | Mapping[str, object]

@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from slowwave.errors import UsageError
-from slowwave.formats.cersei.client import BARE
+from slowwave.formats.cersei import BARE
 from slowwave.formats.registry import CLIENTS
 from slowwave.jobs.run import Run, clock_of, new_run_id
 from slowwave.settings import Settings, load_settings

@@ -21,8 +21,7 @@ from slowwave.files import private_folder, write_all
 from slowwave.journal import remove_leftovers
 from slowwave.places import home_folder, state_folder
 from slowwave.report import Gate, Item, Report, Span
-from slowwave.secrets.logs import logger_of
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets.redactor import NAMELESS, logger_of
 from slowwave.settings import Settings
 from slowwave.stores.model import Project
 

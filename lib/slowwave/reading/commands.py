@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from slowwave.reading.dialogs import claude_record
 from slowwave.shell.commands import Run
-from slowwave.shell.grammar import script_of
-from slowwave.shell.tree import Command
+from slowwave.shell.grammar import Command, script_of
 
 PREFIX = "slowwave-"
 REMEMBER, FORGET, WHY = "remember", "forget", "why"

@@ -23,7 +23,7 @@ from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import Hold, facts_of, held_by
 from slowwave.retention.sessions import Fleet, Member, owner_of, paths_of
-from slowwave.secrets.logs import logger_of
+from slowwave.secrets.redactor import logger_of
 from slowwave.settings import RetentionSettings, Settings
 from slowwave.settings.rules import Subject
 from slowwave.stores.activity import live_reason

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.errors import CorruptStateError, MovedError, RefusedError
-from slowwave.formats.rewrite import rewrite_without
+from slowwave.formats.changes import rewrite_without
 from slowwave.formats.sessions import StoredSession
 from slowwave.journal import Form, Journal, done, name_for
 from slowwave.memory.model import name_to_json

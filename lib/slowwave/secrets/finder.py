@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import ahocorasick_rs
 
-from slowwave.secrets.kinds import NOUNS, Noun
 from slowwave.secrets.layers import (
     APART,
     FOLDED,
@@ -26,7 +25,7 @@ from slowwave.secrets.layers import (
     unescaped,
 )
 from slowwave.secrets.mixtures import mixtures
-from slowwave.secrets.nouns import cards, words
+from slowwave.secrets.nouns import NOUNS, Noun, cards, words
 from slowwave.secrets.pieces import (
     DECODERS,
     Row,

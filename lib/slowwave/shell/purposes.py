@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from slowwave.shell.tree import Word
+from slowwave.shell.grammar import Word
 
 Purpose = Literal["test", "lint", "format", "typecheck", "check", "build", "install", "run", ""]
 

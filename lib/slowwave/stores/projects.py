@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from slowwave.errors import SettingsError, UnreadableError
-from slowwave.formats.claude.client import FOLDER_OF_PROJECT
-from slowwave.formats.sessions import Place
-from slowwave.formats.walk import SUFFIX
+from slowwave.formats.claude import FOLDER_OF_PROJECT
+from slowwave.formats.sessions import SUFFIX, Place
 from slowwave.places import data_folder, home_folder
 from slowwave.settings import Settings
 

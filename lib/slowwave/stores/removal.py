@@ -9,12 +9,11 @@ from pathlib import Path
 
 from slowwave.clock import Clock
 from slowwave.errors import MovedError, RefusedError, UsageError
-from slowwave.formats.append import part_name, session_stem
 from slowwave.formats.client import Belongings
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.notes import Note
 from slowwave.formats.registry import client_of
-from slowwave.formats.sessions import FoundSession, StoredSession, StoreProblem
+from slowwave.formats.sessions import FoundSession, StoredSession, StoreProblem, part_name, session_stem
 from slowwave.formats.walk import SIDE_FOLDER
 from slowwave.locks import locked_file
 from slowwave.places import home_folder

@@ -16,7 +16,7 @@ from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Spa
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import FoundSession, Signature, signatures
 from slowwave.formats.tail import find_last, hash_before, line_around
-from slowwave.formats.walk import PACKED
+from slowwave.formats.walk import PACKED_SUFFIX
 from slowwave.stores.summary import ListedRecord, Summary, first_words, kept_title, record_decoder
 
 _BLOCK = 1 << 16
@@ -51,7 +51,7 @@ def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scann
     Raises:
         UnreadableError: a part cannot be opened or read.
     """
-    if fold_of(dialect) is None or found.in_database or found.files[-1].name.endswith(PACKED):
+    if fold_of(dialect) is None or found.in_database or found.files[-1].name.endswith(PACKED_SUFFIX):
         return Scanned(Mark(signatures(found.files), 0, b"", Summary(dialect)), _anew(found, dialect))
     if before is not None and _continues(found, before):
         known = len(before.state.tombstones)

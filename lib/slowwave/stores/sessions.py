@@ -11,8 +11,8 @@ from pathlib import Path
 
 from slowwave.clock import Clock, SystemClock
 from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.formats.append import PART_BYTES
 from slowwave.formats.cersei.dialect import Cersei, Mode
+from slowwave.formats.changes import PART_BYTES
 from slowwave.formats.client import Dialect
 from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import CLIENTS, by_name

@@ -9,9 +9,8 @@ from typing import cast
 
 import msgspec
 
-from slowwave.formats.append import session_stem
 from slowwave.formats.claude.records import split_typed
-from slowwave.formats.model import SessionOrigin, Text
+from slowwave.formats.model import SessionOrigin, Text, parse_time
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import (
     FoundFile,
@@ -21,9 +20,9 @@ from slowwave.formats.sessions import (
     StoreProblem,
     StoreProblemKind,
     key_in_database,
+    session_stem,
     signatures,
 )
-from slowwave.formats.times import parse_time
 
 # The pieces of one message of Claude Code stand close together, with at most a few tool results between them.
 _REMEMBERED_IDS = 16

@@ -11,7 +11,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import DONE
-from slowwave.formats.claude import client
+from slowwave.formats import claude as client
 from slowwave.jobs.run import Run
 from slowwave.jobs.status import kept_by
 from slowwave.jobs.story import run_job

@@ -28,9 +28,9 @@ from slowwave.memory.model import iso, name_to_json
 from slowwave.reading.items import Item, Ran, Reading, Said
 from slowwave.reading.session import read
 from slowwave.shell.commands import Proven
+from slowwave.shell.grammar import Word
 from slowwave.shell.mentioned import Heard
 from slowwave.shell.purposes import purpose_of
-from slowwave.shell.tree import Word
 from slowwave.stores.model import Project, latest_version, version_order
 
 # of a command, for who it is known by

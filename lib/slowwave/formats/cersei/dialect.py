@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.cersei.client import BARE_ROLES
+from slowwave.formats.cersei import BARE_ROLES
 from slowwave.formats.cersei.records import KNOWN_TYPES, MESSAGE_TYPES, Body, CerseiMessage, Entry, summary_message
 from slowwave.formats.client import Notes
 from slowwave.formats.lines import read_records, relaxed_collector

@@ -14,10 +14,9 @@ from typing import NamedTuple
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.append import PACKED_SUFFIX
 from slowwave.formats.cersei.records import MESSAGE_TYPES, Body, CerseiMessage, Entry
 from slowwave.formats.client import Notes
-from slowwave.formats.lines import open_regular, read_records
+from slowwave.formats.lines import PACKED, open_regular, read_records
 from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Span
 from slowwave.formats.tail import Suffix, hash_before
 
@@ -42,7 +41,7 @@ def tail_of(files: SessionFiles, notes: Notes | None = None) -> Tail | None:
     Raises:
         UnreadableError: a part cannot be opened.
     """
-    if any(path.name.endswith(PACKED_SUFFIX) for path in files.paths):
+    if any(path.name.endswith(PACKED) for path in files.paths):
         return None  # places are those of plain bytes
     counted = Counted(notes, files)
     suffix = Suffix(files.paths, _DECODER)

@@ -9,9 +9,8 @@ from typing import Any, cast
 import msgspec
 
 from slowwave.formats.messages import Links, PlainMessage, blocks_of, set_parent
-from slowwave.formats.model import Block, Content, Injected, Message, Origin, Role, Span, Text, ToolResult
+from slowwave.formats.model import Block, Content, Injected, Message, Origin, Role, Span, Text, ToolResult, parse_time
 from slowwave.formats.salvage import decoded, whole
-from slowwave.formats.times import parse_time
 
 
 class Head(msgspec.Struct, gc=False):

@@ -7,9 +7,8 @@ from itertools import takewhile
 from typing import Any, NamedTuple, cast
 
 from slowwave.formats.claude.records import DECODER, SPOKEN, Envelope, Node, Tree
-from slowwave.formats.model import Problem, SessionFiles
+from slowwave.formats.model import Problem, SessionFiles, parse_time
 from slowwave.formats.tail import Suffix
-from slowwave.formats.times import parse_time
 
 # Client 2.0.76 writes no preserved messages and ignores them (tried with the real one).
 FIRST_THAT_KEEPS = (2, 1)

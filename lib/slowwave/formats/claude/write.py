@@ -13,16 +13,15 @@ import orjson
 
 from slowwave.errors import RefusedError, UsageError
 from slowwave.files import private_folder
-from slowwave.formats.append import append_record, append_records
-from slowwave.formats.claude.client import UNKNOWN
+from slowwave.formats.changes import append_record, append_records
+from slowwave.formats.claude import UNKNOWN
 from slowwave.formats.claude.dialect import CLAUDE
 from slowwave.formats.claude.records import Node, Tree
 from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import REFUSALS, SessionFiles, Span, Text, Thinking, ToolCall
+from slowwave.formats.model import REFUSALS, SessionFiles, Span, Text, Thinking, ToolCall, millisecond_time, parse_time
 from slowwave.formats.sessions import StoredSession, base_path
 from slowwave.formats.tail import lines_backward
-from slowwave.formats.times import millisecond_time, parse_time
 from slowwave.formats.walk import SIDE_FOLDER
 from slowwave.formats.writing import (
     Compaction,

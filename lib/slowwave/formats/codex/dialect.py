@@ -15,7 +15,7 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.formats.client import Told
-from slowwave.formats.codex.client import find_rollout, home_of, present, thread_name
+from slowwave.formats.codex import find_rollout, home_of, present, thread_name
 from slowwave.formats.codex.messages import CodexMessage, Place
 from slowwave.formats.codex.records import (
     DECODER,
@@ -34,8 +34,17 @@ from slowwave.formats.codex.records import (
 from slowwave.formats.codex.replay import History, repaired, replay, rolled_back, summary_of, tail_of
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.messages import PlainMessage, set_parent
-from slowwave.formats.model import Message, Other, Problem, SessionFiles, SessionKind, Span, Text, Transcript
-from slowwave.formats.times import parse_time
+from slowwave.formats.model import (
+    Message,
+    Other,
+    Problem,
+    SessionFiles,
+    SessionKind,
+    Span,
+    Text,
+    Transcript,
+    parse_time,
+)
 
 # A fork of a fork of ...: more than this is a circle that somebody made by hand.
 _MOST_ANCESTORS = 100

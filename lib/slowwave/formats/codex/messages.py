@@ -26,8 +26,8 @@ from slowwave.formats.model import (
     Text,
     Thinking,
     ToolCall,
+    parse_time,
 )
-from slowwave.formats.times import parse_time
 
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "developer": "system", "system": "system"}
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")

@@ -18,8 +18,8 @@ import orjson
 
 from slowwave.errors import UsageError
 from slowwave.files import atomic_write, private_folder
-from slowwave.formats.append import append_record, append_records
-from slowwave.formats.codex.client import SESSIONS, home_of, thread_in_name, writer_lock
+from slowwave.formats.changes import append_record, append_records
+from slowwave.formats.codex import SESSIONS, home_of, thread_in_name, writer_lock
 from slowwave.formats.codex.dialect import CODEX, CodexTranscript
 from slowwave.formats.codex.messages import (
     SUMMARY_PREFIX,
@@ -34,9 +34,8 @@ from slowwave.formats.codex.messages import (
 from slowwave.formats.codex.records import KNOWN_ITEMS, Line, is_of_sub_agent, is_paginated, item_of
 from slowwave.formats.codex.replay import USER_TOKENS, Sent, is_boundary, replay, rolled_back, starts_turn
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
+from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall, millisecond_time
 from slowwave.formats.salvage import whole
-from slowwave.formats.times import millisecond_time
 from slowwave.formats.writing import Compaction, Content, Draft, Target, Writer, first_record, records_backward, unknown
 
 # Lines as Codex writes them, for appending: one JSON object with its newline, nothing decided here.

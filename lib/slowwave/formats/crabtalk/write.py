@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeVar
 
 from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.files import NO_LINKS, TEMP_PREFIX, at_fault_point, fsync_folder, move_file, private_folder, write_all
-from slowwave.formats.append import append_records
+from slowwave.formats.changes import append_records, file_state, rewrite_without
 from slowwave.formats.crabtalk import dialect as crabtalk
-from slowwave.formats.crabtalk.client import running_since
+from slowwave.formats.crabtalk import running_since
 from slowwave.formats.crabtalk.dialect import (
     SUFFIX,
     Meta,
@@ -33,7 +33,6 @@ from slowwave.formats.crabtalk.dialect import (
 )
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import Text, Thinking, ToolCall
-from slowwave.formats.rewrite import file_state, rewrite_without
 from slowwave.formats.writing import Block, Compaction, Draft, Target, Writer, check_speaker, valid
 from slowwave.locks import locked_file
 

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from slowwave.formats.append import session_id
 from slowwave.formats.client import Told
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import PlainMessage
@@ -29,6 +28,7 @@ from slowwave.formats.model import (
     Thinking,
     ToolResult,
     Transcript,
+    parse_time,
 )
 from slowwave.formats.pi.records import (
     DECODER,
@@ -53,8 +53,8 @@ from slowwave.formats.pi.records import (
     text_or_empty,
 )
 from slowwave.formats.salvage import whole, without_lone_halves
+from slowwave.formats.sessions import session_id
 from slowwave.formats.tail import Suffix, first_record
-from slowwave.formats.times import parse_time
 
 # What pi sends when a session is resumed.
 #

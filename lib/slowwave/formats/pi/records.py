@@ -26,9 +26,9 @@ from slowwave.formats.model import (
     Thinking,
     ToolCall,
     ToolResult,
+    parse_time,
 )
 from slowwave.formats.salvage import clean, decoded
-from slowwave.formats.times import parse_time
 
 KNOWN_TYPES = frozenset(
     {

@@ -17,16 +17,14 @@ import msgspec
 import orjson
 
 from slowwave.errors import LockHeldError, UnreadableError, UsageError
-from slowwave.formats.append import append_records
-from slowwave.formats.append import session_id as id_in_name
+from slowwave.formats.changes import append_records
 from slowwave.formats.locks import held_lock, holder, lock_path
-from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
-from slowwave.formats.openclaw import store as clawdbot
+from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall, millisecond_time, parse_time
+from slowwave.formats.openclaw.store import NAME as CLAWDBOT_STORE
 from slowwave.formats.pi.dialect import PI
 from slowwave.formats.pi.records import Entry, Loaded, load, text_or_empty
-from slowwave.formats.sessions import base_path, checked_id
-from slowwave.formats.times import millisecond_time, parse_time
-from slowwave.formats.walk import SUFFIX
+from slowwave.formats.sessions import SUFFIX, base_path, checked_id
+from slowwave.formats.sessions import session_id as id_in_name
 from slowwave.formats.writing import (
     Compaction,
     Content,
@@ -272,7 +270,7 @@ class PiWriter(Writer):
         """
         if not target.files:
             yield
-        elif (target.path.parent / clawdbot.NAME).exists():
+        elif (target.path.parent / CLAWDBOT_STORE).exists():
             with held_lock(target.path, timeout_s=_PATIENCE_S):
                 yield
         else:

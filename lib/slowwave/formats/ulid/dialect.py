@@ -32,12 +32,13 @@ from slowwave.formats.model import (
     Text,
     ToolCall,
     Transcript,
+    millisecond_time,
+    parse_time,
 )
 from slowwave.formats.pi.records import block_of, compaction_text, parts_of, result_of
 from slowwave.formats.salvage import clean, decoded
 from slowwave.formats.tail import Suffix
-from slowwave.formats.times import millisecond_time, parse_time
-from slowwave.formats.ulid.client import is_ulid
+from slowwave.formats.ulid import is_ulid
 
 # ``metadata.json`` of a session with a ULID: a view of its log, beside what only the client knows.
 #

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 
 from slowwave.errors import RefusedError, SlowwaveError
-from slowwave.formats.lines import SUFFIX
-from slowwave.formats.rows import row_in
+from slowwave.formats.database import row_in
+from slowwave.formats.lines import PACKED
 from slowwave.journal import remove_leftovers
 from slowwave.places import archive_folder, data_folder, home_folder, scheduler_folder, state_folder
 from slowwave.report import Item, Report
@@ -274,13 +274,13 @@ class _Changes:
 
     def _file(self, name: str, data: bytes) -> bytes:
         try:
-            found = overwritten(data, self._what, packed=name.endswith(SUFFIX) or None)
+            found = overwritten(data, self._what, packed=name.endswith(PACKED) or None)
         except RefusedError as error:
             self.stays.append((name, str(error)))
             return data
         self.stays += [(name, f"{place.mark} {STUCK}") for place in found.stuck]
         self.places += found.places
-        if found.places and not name.endswith(SUFFIX):
+        if found.places and not name.endswith(PACKED):
             self.hashes |= record_hashes(data, found.data, self._recorded.get(Path(name), ()))
         return found.data
 

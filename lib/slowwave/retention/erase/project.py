@@ -14,8 +14,8 @@ from pathlib import Path
 from slowwave.errors import RefusedError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
 from slowwave.formats.claude.write import ClaimedWriter
+from slowwave.formats.database import names_row
 from slowwave.formats.registry import client_of
-from slowwave.formats.rows import names_row
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Target
 from slowwave.journal import remove_leftovers

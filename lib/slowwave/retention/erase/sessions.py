@@ -14,8 +14,8 @@ import msgspec
 from slowwave.clock import Clock
 from slowwave.errors import NotFoundError, SlowwaveError
 from slowwave.files import replacement, write_all
+from slowwave.formats.changes import file_state
 from slowwave.formats.registry import by_name
-from slowwave.formats.rewrite import file_state
 from slowwave.formats.sessions import StoredSession
 from slowwave.locks import locked_file
 from slowwave.places import archive_folder

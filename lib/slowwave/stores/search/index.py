@@ -18,8 +18,8 @@ from slowwave.formats.client import LaterDialect, RecordDialect
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import by_name, client_of
+from slowwave.formats.sessions import SUFFIX
 from slowwave.formats.tail import hash_before
-from slowwave.formats.walk import SUFFIX
 from slowwave.places import archive_folder
 from slowwave.secrets.blocklist import Blocked
 from slowwave.stores.archive.sessions import laid_out

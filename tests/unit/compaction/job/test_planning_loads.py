@@ -22,8 +22,8 @@ HEAVY = {"prefect", "pydantic", "openai", "httpx", "sqlite3", "dateutil", "sloww
 PLAN = """
 import sys
 from pathlib import Path
-from slowwave.compaction.job.planning import planned
-from slowwave.compaction.job.reading import read_session
+from slowwave.compaction.plan import planned
+from slowwave.compaction.reading import read_session
 from slowwave.compaction.plan import Budget
 from slowwave.formats.model import SessionFiles
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from slowwave.compaction.files import NO_FILES, FileOperations, without_tags
 from slowwave.compaction.items import Item
-from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.plan import Budget, Plan, cleared, cut_points, find_cut, prune
 from slowwave.compaction.proof import THRESHOLD, checked, probes_of, verdict
+from slowwave.compaction.reading import Reading
 from slowwave.compaction.requests import (
     PI_SEPARATOR,
     ULID_SEPARATOR,

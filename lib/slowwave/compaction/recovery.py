@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from slowwave.clock import SystemClock
-from slowwave.compaction.job.append import (
+from slowwave.compaction.append import (
     Growth,
     Order,
     append,
@@ -20,9 +20,9 @@ from slowwave.compaction.job.append import (
     state_of,
     take_back,
 )
-from slowwave.compaction.job.book import Appended, Book, Pending, content_stamp, read_book, write_book
-from slowwave.compaction.job.flush import note_compaction, noted
-from slowwave.compaction.job.run import Compacting, alone
+from slowwave.compaction.book import Appended, Book, Pending, content_stamp, read_book, write_book
+from slowwave.compaction.flush import note_compaction, noted
+from slowwave.compaction.run import Compacting, alone
 from slowwave.errors import NotFoundError
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.registry import by_name, client_of, read_for_context
@@ -158,7 +158,7 @@ def noted_append(order: Order, note: Appended, book: Book, run: Compacting) -> A
         run: what it is done with.
 
     Raises:
-        SlowwaveError: as :func:`slowwave.compaction.job.append.append`.
+        SlowwaveError: as :func:`slowwave.compaction.append.append`.
         OSError: the disk is full.
     """
 
@@ -185,7 +185,7 @@ def settled_book(session: StoredSession, run: Compacting) -> Book:
 
     Raises:
         CorruptStateError: the book is damaged.
-        SlowwaveError, OSError: as :func:`slowwave.compaction.job.recovery.settle`.
+        SlowwaveError, OSError: as :func:`slowwave.compaction.recovery.settle`.
     """
     book = read_book(run.folder, session.id, session.dialect, session.files.paths[0])
     if run.dry_run:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from slowwave.clock import Clock
-from slowwave.compaction.job.book import file_of, folder_of
-from slowwave.compaction.job.settings import Chosen, chosen_by_client
-from slowwave.compaction.job.summary import Summarise
+from slowwave.compaction.book import file_of, folder_of
+from slowwave.compaction.settings import Chosen, chosen_by_client
+from slowwave.compaction.summary import Summarise
 from slowwave.errors import LockHeldError
 from slowwave.files import private_folder
 from slowwave.formats.sessions import StoredSession

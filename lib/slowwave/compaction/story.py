@@ -7,15 +7,15 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.compaction.job.append import Growth, files_of, growth_to_be, sizes_of
-from slowwave.compaction.job.book import Appended, Book, content_stamp, file_of, read_book, write_book
-from slowwave.compaction.job.draft import Clearing, Draft, clear, clearing_of, drafted, why_not, write
-from slowwave.compaction.job.due import Rested, due
-from slowwave.compaction.job.flush import flush
-from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.job.recovery import settled_book, with_growth
-from slowwave.compaction.job.run import Compacting, alone, one_at_a_time
+from slowwave.compaction.append import Growth, files_of, growth_to_be, sizes_of
+from slowwave.compaction.book import Appended, Book, content_stamp, file_of, read_book, write_book
+from slowwave.compaction.draft import Clearing, Draft, clear, clearing_of, drafted, why_not, write
+from slowwave.compaction.due import Rested, due
+from slowwave.compaction.flush import flush
 from slowwave.compaction.plan import RESERVE_TOKENS, NoPlan
+from slowwave.compaction.reading import read_session
+from slowwave.compaction.recovery import settled_book, with_growth
+from slowwave.compaction.run import Compacting, alone, one_at_a_time
 from slowwave.errors import MovedError, RefusedError, SlowwaveError, UsageError
 from slowwave.formats.registry import CLIENTS, client_of
 from slowwave.formats.sessions import StoredSession

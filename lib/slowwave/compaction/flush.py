@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from slowwave.compaction.job.book import Book, read_book, write_book
-from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.settings import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
+from slowwave.compaction.book import Book, read_book, write_book
+from slowwave.compaction.run import Compacting
+from slowwave.compaction.settings import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
 from slowwave.errors import SlowwaveError, UnreadableError
 from slowwave.files import private_folder
-from slowwave.formats.append import append_records
+from slowwave.formats.changes import append_records
 from slowwave.formats.openclaw.store import NAME, SessionEntry, compaction_config, read_store, update_entry
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession

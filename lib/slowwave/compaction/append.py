@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.clock import FixedClock
+from slowwave.compaction.book import Expected, content_stamp, ids_of, time_of
 from slowwave.compaction.items import Item
-from slowwave.compaction.job.book import Expected, content_stamp, ids_of, time_of
-from slowwave.compaction.job.planning import tokens_after
-from slowwave.compaction.job.reading import Reading, read_session
-from slowwave.compaction.plan import Plan
+from slowwave.compaction.plan import Plan, tokens_after
+from slowwave.compaction.reading import Reading, read_session
 from slowwave.errors import MovedError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
-from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import Block, SessionFiles, ToolResult
 from slowwave.formats.registry import client_of
-from slowwave.formats.sessions import FoundFile, FoundSession, StoredSession
+from slowwave.formats.sessions import SUFFIX, FoundFile, FoundSession, StoredSession, numbered_parts, session_stem
 from slowwave.formats.ulid.write import UlidWriter
 from slowwave.formats.writing import Means
 from slowwave.journal import Outcome, outcome
@@ -278,7 +276,7 @@ def difference(dialect: str, files: SessionFiles, expected: Expected) -> str:
     """Read a session again and say what its client would do other than expected; "" where it does exactly that.
 
     Raises:
-        UnreadableError, UsageError: as :func:`slowwave.compaction.job.reading.read_session`.
+        UnreadableError, UsageError: as :func:`slowwave.compaction.reading.read_session`.
     """
     after = read_session(dialect, files)
     at = -1

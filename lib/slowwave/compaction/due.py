@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.job.settings import Chosen, settings_files
 from slowwave.compaction.plan import (
     AUTO_COMPACT_SHARE,
     CRABTALK_THRESHOLD,
@@ -30,6 +28,8 @@ from slowwave.compaction.plan import (
     is_over_threshold,
     warning_level,
 )
+from slowwave.compaction.reading import Reading
+from slowwave.compaction.settings import Chosen, settings_files
 from slowwave.compaction.tokens import context_window, exact_tokens
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.formats.registry import client_of

@@ -6,19 +6,32 @@ Where its client has a record that clears old outputs of tools, and that is enou
 from collections.abc import Mapping
 from typing import NamedTuple, cast
 
+from slowwave.compaction.append import Order, digest_of, expected_of
+from slowwave.compaction.book import Appended, Book, Expected, around, digested
+from slowwave.compaction.due import Due, budget_of, due
 from slowwave.compaction.files import of_calls
+from slowwave.compaction.flush import flush, soft_tokens
 from slowwave.compaction.items import Item, Usage, context_tokens
-from slowwave.compaction.job.append import Order, digest_of, expected_of
-from slowwave.compaction.job.book import Appended, Book, Expected, around, digested
-from slowwave.compaction.job.due import Due, budget_of, due
-from slowwave.compaction.job.flush import flush, soft_tokens
-from slowwave.compaction.job.planning import dropped_by, live_bytes, planned, ranges_of, spans_of, tokens_after
-from slowwave.compaction.job.reading import Reading, read_session
-from slowwave.compaction.job.recovery import count_compaction, noted_append
-from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.summary import Gone, Summary, summary_of
 from slowwave.compaction.pi import pi_items
-from slowwave.compaction.plan import CLEARED, MINIMUM_TOKENS, PROTECTED_TOKENS, NoPlan, Plan, cleared, prune
+from slowwave.compaction.plan import (
+    CLEARED,
+    MINIMUM_TOKENS,
+    PROTECTED_TOKENS,
+    NoPlan,
+    Plan,
+    cleared,
+    dropped_by,
+    live_bytes,
+    planned,
+    prune,
+    ranges_of,
+    spans_of,
+    tokens_after,
+)
+from slowwave.compaction.reading import Reading, read_session
+from slowwave.compaction.recovery import count_compaction, noted_append
+from slowwave.compaction.run import Compacting
+from slowwave.compaction.summary import Gone, Summary, summary_of
 from slowwave.compaction.tokens import PI
 from slowwave.errors import UsageError
 from slowwave.formats.pi.dialect import PiTranscript
@@ -149,7 +162,7 @@ def write(draft: Draft, book: Book, run: Compacting, *, by_hand: bool = False) -
     """Append what was drafted.
 
     Raises:
-        SlowwaveError: as :func:`slowwave.compaction.job.append.append`.
+        SlowwaveError: as :func:`slowwave.compaction.append.append`.
         OSError: the disk is full.
     """
     session, plan, summary = draft.session, draft.plan, draft.summary
@@ -236,7 +249,7 @@ def clear(clearing: Clearing, book: Book, run: Compacting) -> Appended:
     """Append the overlay; it is noted before the transcript is touched, and again when it stands.
 
     Raises:
-        SlowwaveError: as :func:`slowwave.compaction.job.append.append`.
+        SlowwaveError: as :func:`slowwave.compaction.append.append`.
         OSError: the disk is full.
     """
     reading, spoken = clearing.reading, [item for item in clearing.left if item.speaks]

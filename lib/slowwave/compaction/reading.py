@@ -10,13 +10,12 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from slowwave.compaction.items import ContextTokens, Item, Usage, context_tokens, items_of, model_in, read_usage
-from slowwave.compaction.job.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
+from slowwave.compaction.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
 from slowwave.compaction.tokens import CLAUDE, CODEX, PI, Rule, fields_of, rule_of
 from slowwave.errors import UsageError
 from slowwave.formats.client import CompactionRules, Dialect, TailDialect
-from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.model import Message, SessionFiles, Transcript, parse_time
 from slowwave.formats.registry import by_name, client_of
-from slowwave.formats.times import parse_time
 from slowwave.formats.writing import first_record, records_backward
 
 
@@ -122,7 +121,7 @@ def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
 
 def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
     from slowwave.compaction.pi import pi_items  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.formats.openclaw.context import OWN_TYPES  # noqa: PLC0415 - as above
+    from slowwave.formats.openclaw import OWN_TYPES  # noqa: PLC0415 - as above
     from slowwave.formats.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
 
     whole, files = cast("PiTranscript", transcript), transcript.files
