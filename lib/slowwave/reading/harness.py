@@ -30,8 +30,6 @@ _EDITORS = frozenset({"edit", "write", "multiedit", "notebookedit", "apply_patch
 # a shell as a program with its line as a word of its own
 _GIVE_SCRIPT = ("-c", "-lc", "-lic", "-ic")
 _WITH_SCRIPT = 3
-# client: Codex since 0.60 hands on what a running command prints to this tool
-_WAITS = frozenset({"write_stdin"})
 # client: Claude Code 1.0 to 2.1 write one of these in the place of the result of a call that was not let through
 _REFUSED = re.compile(
     r"\A(?:The user doesn't want to (?:proceed with this tool use|take this action right now)"
@@ -121,12 +119,6 @@ def line_in(args: Mapping[str, object]) -> str:
             words = [str(word) for word in cast("list[object]", value)]
             return words[2] if len(words) == _WITH_SCRIPT and words[1] in _GIVE_SCRIPT else shlex.join(words)
     return ""
-
-
-def waited_for(tool: str, args: Mapping[str, object]) -> str:
-    """Return the name of the running command whose further output a call asks for, or ""."""
-    session = args.get("session_id")
-    return str(session) if tool.lower() in _WAITS and isinstance(session, int | str) else ""
 
 
 class Change(NamedTuple):

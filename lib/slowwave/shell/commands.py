@@ -132,12 +132,6 @@ def is_refused(output: str) -> bool:
     return _REFUSED.match(output) is not None
 
 
-def running_as(output: str) -> str:
-    """Return the name under which a client lets a command run on and asks for the rest of its output, or ""."""
-    found = _STILL_RUNS.match(output)
-    return (found[1] or "") if found else ""
-
-
 def printed(output: str) -> str:
     """Return a result without the lines that the client put before what the command printed."""
     return _HEAD.sub("", output)

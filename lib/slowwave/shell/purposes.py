@@ -194,11 +194,6 @@ def is_ask(words: Sequence[Word]) -> bool:
     return not _ASKS.isdisjoint(texts[:end]) or (len(texts) in (1, 2) and texts[-1] in _ALONE and texts[0][:1] != "/")
 
 
-def asks_version(words: Sequence[str]) -> bool:
-    """Say whether a command does nothing but ask one tool for its version."""
-    return len(words) == 2 and words[1] in _VERSIONS  # noqa: PLR2004
-
-
 def tool_of(texts: list[str]) -> tuple[str, list[str]]:
     """Return the program that does the work, behind what only launches it, and its arguments."""
     program, rest = (_name(texts[0]), texts[1:]) if texts else ("", [])

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -224,13 +224,6 @@ def _mark_lost(entries: list[Entry], part: int, problems: list[Problem]) -> None
     for entry in own if lines or doubtful else []:
         number = entry.span.number
         entry.lost = number in lines or (number in doubtful and _has_constant(entry.span))
-
-
-def loses_entries(problems: Sequence[Problem], spans: Sequence[Span]) -> bool:
-    """Say whether pi's reader skips a line behind the first one, by the problems and the records found on it."""
-    kinds = {problem.kind for problem in problems}
-    is_doubtful = "nonstandard" in kinds and any(map(_has_constant, spans))
-    return "bom" in kinds or not _UNREADABLE_LINE.isdisjoint(kinds) or is_doubtful
 
 
 def _has_constant(span: Span) -> bool:
