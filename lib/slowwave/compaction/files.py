@@ -80,11 +80,8 @@ class Touched(NamedTuple):
 def files_of_call(call: ToolCall, result: ToolResult | None = None, cwd: str = "", root: str = "") -> Iterator[Touched]:
     """Yield the files that one call read or changed; tools' paths as they were written, those of shells from ``root``.
 
-    Args:
-        call: the call.
-        result: what it answered; None when that is not known, which is not taken for a failure.
-        cwd: where the client was.
-        root: the folder that paths are shown from; ``cwd`` when it is not given.
+    ``result``: what it answered; None when that is not known, which is not taken for a failure. ``cwd``: where the
+    client was. ``root``: the folder that paths are shown from; ``cwd`` when it is not given.
     """
     root = root or cwd
     failed = result is not None and has_failed(call.name, result)
@@ -262,10 +259,8 @@ _LAST = "/"
 def files_of_line(line: str, folder: str = "", *, failed: bool = False) -> Iterator[Touched]:
     """Yield the files of a shell line in order; none of a line that is torn.
 
-    Args:
-        line: the line.
-        folder: where it runs; "" when that is not known.
-        failed: it ran and failed: then only what it redirected to before anything could fail is certain.
+    ``folder``: where it runs; "" when that is not known. ``failed``: it ran and failed: then only what it redirected to
+    before anything could fail is certain.
     """
     script = script_of(line)
     if not script.is_torn:

@@ -20,23 +20,14 @@ from slowwave.formats.model import Block, Message, Other, Span, Thinking, ToolRe
 
 @dataclass(frozen=True)
 class Plan:
-    """What a compaction would do.
+    """What a compaction would do."""
 
-    Attributes:
-        history: whole turns that are summarised.
-        prefix: the beginning of a turn that the cut splits; summarised for itself.
-        kept: what stays as it is, settings included.
-        previous_summary: the summary that the new one goes on from, without its lists of files; "" for the first.
-        files: read and changed so far, those of earlier compactions included, those of the kept range not.
-        context: the size of the context before.
-    """
-
-    history: tuple[Item, ...]
-    prefix: tuple[Item, ...]
-    kept: tuple[Item, ...]
-    previous_summary: str
-    files: FileOperations
-    context: ContextTokens
+    history: tuple[Item, ...]  # whole turns that are summarised
+    prefix: tuple[Item, ...]  # the beginning of a turn that the cut splits; summarised for itself
+    kept: tuple[Item, ...]  # what stays as it is, settings included
+    previous_summary: str  # the summary that the new one goes on from, without its lists of files; "" for the first
+    files: FileOperations  # read and changed so far, those of earlier compactions included, those of the kept range not
+    context: ContextTokens  # the size of the context before
 
     @property
     def gone(self) -> tuple[Item, ...]:
@@ -107,10 +98,8 @@ class Budget(NamedTuple):
 def prepare(items: Sequence[Item], budget: Budget, *, least_tokens: int = 1) -> Plan | NoPlan:
     """Return the plan for a context.
 
-    Args:
-        items: the context, its latest compaction among them.
-        budget: how much of it is kept.
-        least_tokens: refuse to summarise less than this.
+    ``items``: the context, its latest compaction among them. ``budget``: how much of it is kept. ``least_tokens``:
+    refuse to summarise less than this.
     """
     previous, region = _apart(items)
     if nothing := _nothing_new(region, previous):
@@ -144,14 +133,10 @@ def _nothing_new(region: Sequence[Item], previous: Item | None) -> NoPlan | None
 
 
 class Cut(NamedTuple):
-    """Where to cut a sequence of items.
+    """Where to cut a sequence of items."""
 
-    Attributes:
-        first_kept: index of the first item that stays; settings right before the first message stay with it.
-        turn_start: index of the item that began the turn which the cut splits, or None when it splits none.
-    """
-
-    first_kept: int
+    first_kept: int  # index of the first item that stays; settings right before the first message stay with it
+    # index of the item that began the turn which the cut splits, or None when it splits none
     turn_start: int | None = None
 
 

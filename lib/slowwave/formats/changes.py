@@ -41,11 +41,7 @@ class FileState(NamedTuple):
 
 
 def file_state(path: Path) -> FileState:
-    """Return size, modification time and inode of a file.
-
-    Raises:
-        UnreadableError: it is missing or its folder cannot be entered.
-    """
+    """Return size, modification time and inode of a file."""
     try:
         return FileState.of(path.stat())
     except OSError as error:
@@ -85,7 +81,6 @@ def rewrite_without(
         MovedError: the file is not as expected, or a client wrote to it meanwhile; it is untouched.
         ValueError: a range lies outside the file, ranges overlap, or an insert is not at a line's start.
         LockHeldError: another process held the lock all the time.
-        UnreadableError: the file cannot be opened.
         OSError: the disk is full; the old content is untouched.
     """
     path = path.resolve()
@@ -121,9 +116,7 @@ def _fill(old: int, new: int, kept: Sequence[Kept], texts: Sequence[tuple[int, b
 def copy_range(old: int, new: int, start: int, stop: int) -> None:
     """Append bytes of one file to another, inside the kernel where it can, else through one small buffer.
 
-    Raises:
-        MovedError: the old file ends before ``stop``.
-        OSError: the disk is full.
+    Raises MovedError: the old file ends before ``stop``; OSError: the disk is full.
     """
     while start < stop:
         try:
@@ -157,8 +150,7 @@ _LOOK_BYTES = 4096
 def whole_lines(fd: int, size: int, drop: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return (start, stop) of what goes, in order: a range that fills its line takes the line's newline along.
 
-    Raises:
-        ValueError: a range lies outside the file, or ranges overlap.
+    Raises ValueError: a range lies outside the file, or ranges overlap.
     """
     joined: list[tuple[int, int]] = []
     for offset, length in sorted(set(drop)):
@@ -199,8 +191,7 @@ def kept_ranges(
 ) -> tuple[list[Kept], list[tuple[int, bytes]]]:
     """Return what stays and, with their places in the new file, the bytes that come.
 
-    Raises:
-        ValueError: an insert is not one line, or not at the start of a line or the end of the file.
+    Raises ValueError: an insert is not one line, or not at the start of a line or the end of the file.
     """
     kept: list[Kept] = []
     texts: list[tuple[int, bytes]] = []
@@ -268,7 +259,6 @@ def append_record(
     Raises:
         ValueError: ``line`` is empty or holds a newline.
         LockHeldError: another process held the lock all the time.
-        UnreadableError: the file cannot be opened or is not a regular file.
         OSError: the disk is full; nothing of the record stays in the file.
     """
     if isinstance(line, bytes):
@@ -291,16 +281,10 @@ def append_records(
 ) -> int:
     """Append records that belong together in one ``write``; ``lines`` makes them under the lock.
 
-    ``then`` is called when they are in the file, still under the lock: for what must agree with the file.
-
-    Returns:
-        The byte offset at which the first of them begins.
-
-    Raises:
-        ValueError: there is no line, or one is empty or holds a newline.
-        LockHeldError: another process held the lock all the time.
-        UnreadableError: the file cannot be opened or is not a regular file.
-        OSError: the disk is full; nothing of the records stays in the file.
+    ``then`` is called when they are in the file, still under the lock: for what must agree with the file. Returns the
+    byte offset at which the first of them begins. Raises ValueError: there is no line, or one is empty or holds a
+    newline; LockHeldError: another process held the lock all the time; OSError: the disk is full, nothing of the
+    records stays in the file.
     """
     with locked_file(path, create=create, append=True, timeout_s=timeout_s) as fd:
         records = lines()
@@ -325,18 +309,12 @@ def append_forking(
 ) -> tuple[Path, int]:
     """Append one record to a session of Cersei, in a new part when the current one would grow beyond ``part_bytes``.
 
-    The base file's lock is held meanwhile, so that two writers never make the same decision twice; it is created
-    when it is missing. The current part is the one with the highest number, also behind a gap: the record comes last
-    in reading order. A function in the place of ``line`` makes it under the lock.
-
-    Returns:
-        The file that took the record, and the byte offset at which the record begins.
-
-    Raises:
-        ValueError: ``line`` is empty or holds a newline.
-        LockHeldError: another process held the lock all the time.
-        UnreadableError: the folder or the file cannot be opened.
-        OSError: the disk is full; nothing of the record stays in the file.
+    The base file's lock is held meanwhile, so that two writers never make the same decision twice; it is created when
+    it is missing. The current part is the one with the highest number, also behind a gap: the record comes last in
+    reading order. A function in the place of ``line`` makes it under the lock. Returns the file that took the record,
+    and the byte offset at which the record begins. Raises ValueError: ``line`` is empty or holds a newline;
+    LockHeldError: another process held the lock all the time; OSError: the disk is full, nothing of the record stays in
+    the file.
     """
     if isinstance(line, bytes):
         _check(line)

@@ -30,11 +30,8 @@ def opened_read_only(path: Path) -> "Generator[sqlite3.Connection]":
     to coordinate with, and the file is opened as unchangeable: no lock is taken, and a client that begins to write
     meanwhile ends the reading.
 
-    Texts come as bytes, since rows may hold some that are not UTF-8.
-
-    Raises:
-        sqlite3.Error: it is no database, or a client wrote to it while it was read.
-        OSError: it cannot be opened or copied.
+    Texts come as bytes, since rows may hold some that are not UTF-8. Raises sqlite3.Error: it is no database, or a
+    client wrote to it while it was read; OSError: it cannot be opened or copied.
     """
     if not stat.S_ISREG(path.stat().st_mode):  # SQLite would wait for a pipe without end
         raise OSError(errno.EINVAL, "not a regular file", str(path))
@@ -109,8 +106,7 @@ def _connection(path: Path, mode: str) -> "Generator[sqlite3.Connection]":
 def tables_of(path: Path) -> frozenset[str]:
     """Return the names of a database's tables; none when it is damaged so that there are none.
 
-    Raises:
-        UnreadableError: it cannot be read now; what it is stays unknown.
+    Raises UnreadableError: it cannot be read now; what it is stays unknown.
     """
     import sqlite3  # noqa: PLC0415 - as above
 
@@ -182,8 +178,7 @@ class RowReader:
     def read(self, path: Path, record: str) -> bytes | None:
         """Return the decoded bytes of a row, or None when there is no such row.
 
-        Raises:
-            OSError: the database cannot be opened, or nothing can be read from it.
+        Raises OSError: the database cannot be opened, or nothing can be read from it.
         """
         import sqlite3  # noqa: PLC0415 - few records are rows
 
@@ -199,8 +194,7 @@ class RowReader:
 def row_in(rows: "sqlite3.Connection", record: str) -> bytes | None:
     """Return the decoded bytes of a row of an open database whose texts come as bytes, or None without such a row.
 
-    Raises:
-        sqlite3.Error: the database is damaged, or has no such table.
+    Raises sqlite3.Error: the database is damaged, or has no such table.
     """
     table, _, key = record.partition("/")
     query, keys = _QUERIES[table], [key]
@@ -227,8 +221,7 @@ MOST_PLAIN_BYTES = 64 << 20
 def unpacked(frame: bytes | None, size: int | None) -> bytes:
     """Return the JSON in a compressed event of OpenClaw.
 
-    Raises:
-        ValueError: there is none, the frame is damaged, or it does not hold what its row says.
+    Raises ValueError: there is none, the frame is damaged, or it does not hold what its row says.
     """
     import zstandard  # noqa: PLC0415 - few sessions are packed
 

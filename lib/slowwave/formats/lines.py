@@ -36,8 +36,7 @@ _OPEN = b"{"[0]
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading.
 
-    Raises:
-        UnreadableError: missing, no permission, or not a regular file (reading a pipe would wait for ever).
+    Raises UnreadableError: missing, no permission, or not a regular file (reading a pipe would wait for ever).
     """
     try:
         file = open(path, "rb", buffering=BUFFER_BYTES, opener=_open_without_waiting)  # noqa: SIM115
@@ -162,21 +161,13 @@ _PADDING = b" \t\r\n\0"
 
 
 class LongLine(NamedTuple):
-    """A long line.
+    """A long line."""
 
-    Attributes:
-        offset: byte offset of ``raw``.
-        raw: its bytes without the padding at both ends.
-        stop: byte offset of the next line.
-        ended: whether it has a newline.
-        has_nul: whether the padding has NUL bytes.
-    """
-
-    offset: int
-    raw: bytes
-    stop: int
-    ended: bool
-    has_nul: bool
+    offset: int  # byte offset of ``raw``
+    raw: bytes  # its bytes without the padding at both ends
+    stop: int  # byte offset of the next line
+    ended: bool  # whether it has a newline
+    has_nul: bool  # whether the padding has NUL bytes
 
 
 def read_long_line(fd: int, begin: int) -> LongLine:
@@ -357,11 +348,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, line with its newline) for every line, undecoded: the least that a pass over a file can cost.
-
-    Raises:
-        UnreadableError: the file cannot be opened or read.
-    """
+    """Yield (offset, line with its newline) for every line, undecoded: the least that a pass over a file can cost."""
     offset = 0
     with open_regular(path) as file:
         try:

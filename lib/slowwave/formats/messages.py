@@ -154,13 +154,8 @@ T = TypeVar("T", bound=Transcript)
 def read_linear(result: T, decoder: msgspec.json.Decoder[R], take: Callable[[Span, R], str | None]) -> T:
     """Fill a transcript from its files and return it.
 
-    Args:
-        result: the transcript, still empty; its files are read, its records and unknown types counted.
-        decoder: decodes one record.
-        take: keeps what a record says; returns None, or the name of what it is when this version does not know it.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
+    ``result``: the transcript, still empty; its files are read, its records and unknown types counted. ``take``: keeps
+    what a record says; returns None, or the name of what it is when this version does not know it.
     """
     unknown: Counter[str] = Counter()
     with relaxed_collector():
@@ -334,12 +329,8 @@ _BLANK = b" \t\r\n"
 def words_in(path: Path, problems: list[Problem]) -> Iterator[Words]:
     """Yield the words of every message in a transcript, in file order; messages without words are left out.
 
-    Args:
-        path: a transcript of any client that writes lines.
-        problems: everything that was not one clean object a line is appended here.
-
-    Raises:
-        UnreadableError: the file cannot be opened or read.
+    ``path``: a transcript of any client that writes lines. ``problems``: everything that was not one clean object a
+    line is appended here.
     """
     decode, speakers = _DECODER.decode, SPEAKERS
     offset = 0

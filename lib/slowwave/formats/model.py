@@ -27,51 +27,31 @@ ProblemKind = Literal[
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
-    """One JSON object in a file, kept as the bytes that it was written with.
+    """One JSON object in a file, kept as the bytes that it was written with."""
 
-    Attributes:
-        part: index of the file in the session's list of parts.
-        number: 1-based line number within that file.
-        offset: byte offset of ``raw`` within that file.
-        raw: the bytes of the object, without line terminator, BOM or NUL padding.
-    """
-
-    part: int
-    number: int
-    offset: int
-    raw: bytes
+    part: int  # index of the file in the session's list of parts
+    number: int  # 1-based line number within that file
+    offset: int  # byte offset of ``raw`` within that file
+    raw: bytes  # the bytes of the object, without line terminator, BOM or NUL padding
 
 
 class RowSpan(Span, frozen=True, gc=False):
-    """A record that is a row of a database: ``offset`` is its rank in the session, ``raw`` its decoded bytes.
+    """A record that is a row of a database: ``offset`` is its rank in the session, ``raw`` its decoded bytes."""
 
-    Attributes:
-        record: what the row is found by, as the dialect's own reader of rows takes it.
-    """
-
-    record: str = ""
+    record: str = ""  # what the row is found by, as the dialect's own reader of rows takes it
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something in a file that is not a clean record; it is reported and never stops a run.
+    """Something in a file that is not a clean record; it is reported and never stops a run."""
 
-    Attributes:
-        kind: what is wrong.
-        path: the file.
-        line: 1-based number of the (first) line.
-        offset: byte offset of the first byte concerned.
-        length: number of bytes concerned.
-        detail: what was expected or done.
-        lines: number of lines; adjacent bad lines of one kind are one problem, so that a file of another format
-            does not fill the memory with reports.
-    """
-
-    kind: ProblemKind
-    path: Path
-    line: int
-    offset: int
-    length: int
-    detail: str
+    kind: ProblemKind  # what is wrong
+    path: Path  # the file
+    line: int  # 1-based number of the (first) line
+    offset: int  # byte offset of the first byte concerned
+    length: int  # number of bytes concerned
+    detail: str  # what was expected or done
+    # number of lines; adjacent bad lines of one kind are one problem, so that a file of another format does not fill
+    # the memory with reports
     lines: int = 1
 
     def __str__(self) -> str:

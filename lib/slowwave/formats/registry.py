@@ -49,11 +49,7 @@ def client_of(name: str) -> Client:
 
 
 def by_name(name: str) -> Dialect:
-    """Return the dialect called ``name``.
-
-    Raises:
-        UsageError: there is no such dialect; the message lists all.
-    """
+    """Return the dialect called ``name``. Raises UsageError: there is no such dialect; the message lists all."""
     client = CLIENTS.get(name)
     if client is None:
         raise UsageError(f"unknown dialect {name!r}: write one of {', '.join(NAMES)}")
@@ -63,9 +59,7 @@ def by_name(name: str) -> Dialect:
 def detect(path: Path) -> Dialect:
     """Return the dialect that the first records of a file are written in.
 
-    Raises:
-        UnknownDialectError: the file is empty or no dialect recognises a record near its start.
-        UnreadableError: the file cannot be read.
+    Raises UnknownDialectError: the file is empty or no dialect recognises a record near its start.
     """
     found = sniff(path)
     if found is None:
@@ -74,11 +68,7 @@ def detect(path: Path) -> Dialect:
 
 
 def sniff(path: Path) -> str | None:
-    """Return the name of a file's dialect, or None when it is empty or shows none (listings skip it with a note).
-
-    Raises:
-        UnreadableError: the file cannot be read.
-    """
+    """Return the name of a file's dialect, or None when it is empty or shows none (listings skip it with a note)."""
     try:
         with open_plain(path, most=_MOST_BYTES + (1 << 16)) as file:
             head = file.read(1 << 16)
@@ -116,9 +106,6 @@ def read_for_context(dialect: Dialect, files: SessionFiles, notes: Notes | None 
     """Return what ``dialect.context`` needs of a session: its end where that is surely enough, else all of it.
 
     ``Transcript.is_tail`` says which of the two it is. Notes change nothing but the time that it takes.
-
-    Raises:
-        UnreadableError: a file cannot be opened at all.
     """
     if notes is not None and isinstance(dialect, NotedTailDialect):
         tail = dialect.noted_tail(files, notes)

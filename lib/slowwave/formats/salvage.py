@@ -22,23 +22,14 @@ _BROKEN = "not JSON"
 
 
 class OddLine(msgspec.Struct, frozen=True):
-    """A line that is not one clean object, with its place.
+    """A line that is not one clean object, with its place."""
 
-    Attributes:
-        path: its file.
-        part: index of the file in its session.
-        number: 1-based line number.
-        offset: byte offset of ``raw`` in the file.
-        raw: the bytes of the line without white space at its ends.
-        torn: the line is the last one and has no newline, so an incomplete object is a torn append.
-    """
-
-    path: Path
-    part: int
-    number: int
-    offset: int
-    raw: bytes
-    torn: bool
+    path: Path  # its file
+    part: int  # index of the file in its session
+    number: int  # 1-based line number
+    offset: int  # byte offset of ``raw`` in the file
+    raw: bytes  # the bytes of the line without white space at its ends
+    torn: bool  # the line is the last one and has no newline, so an incomplete object is a torn append
 
 
 class Piece(NamedTuple):
@@ -124,15 +115,11 @@ def _padding(raw: bytes, at: int) -> _Padding:
 
 
 class Scan(NamedTuple):
-    """Outcome of a scan.
+    """Outcome of a scan."""
 
-    Attributes:
-        status: ``whole`` (one complete value), ``open`` (the bytes end inside a value) or ``broken``.
-        at: end of the whole value, end of the bytes, or the first byte at which no JSON can go on.
-    """
-
+    # ``whole`` (one complete value), ``open`` (the bytes end inside a value) or ``broken``
     status: Literal["whole", "open", "broken"]
-    at: int
+    at: int  # end of the whole value, end of the bytes, or the first byte at which no JSON can go on
 
 
 def _next_record(raw: bytes, begin: int, scan: Scan) -> int | None:

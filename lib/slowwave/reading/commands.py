@@ -64,17 +64,11 @@ _MOST_REQUESTS = 5
 
 
 class Typed(NamedTuple):
-    """A slash command that a person typed.
+    """A slash command that a person typed."""
 
-    Attributes:
-        name: which of :data:`NAMES`; "" for one that is not slowwave's.
-        words: what stood behind its name.
-        by_program: the client was started by a program, so perhaps no person sat before it.
-    """
-
-    name: str
-    words: str
-    by_program: bool = False
+    name: str  # which of :data:`NAMES`; "" for one that is not slowwave's
+    words: str  # what stood behind its name
+    by_program: bool = False  # the client was started by a program, so perhaps no person sat before it
 
 
 def page_of(name: str, words: str) -> str:
@@ -85,9 +79,7 @@ def page_of(name: str, words: str) -> str:
 def command_in(text: str, raw: bytes) -> Typed | None:
     """Return the slash command that a record of Claude Code tells of, None where no person typed one.
 
-    Args:
-        text: a text of a user record.
-        raw: the record, which tells whether the client or another agent made it up.
+    ``raw``: the record, which tells whether the client or another agent made it up.
     """
     found = _COMMAND.match(text) if "<command-args>" in text[:_COMMAND_CHARS] else None
     record = claude_record(raw) if found else None

@@ -76,11 +76,7 @@ def refusal_in(tool: str, result: ToolResult, raw: bytes) -> str | None:
 
     The words alone prove nothing, since what a call returns could imitate them: the record must be of the client that
     writes them, marked as it marks a refusal, and the tool one whose errors begin with the client's own words.
-
-    Args:
-        tool: the tool that was called.
-        result: what stands in the place of its result.
-        raw: the record of the result.
+    ``tool``: the tool that was called. ``result``: what stands in the place of its result.
     """
     if not result.is_error or is_foreign(tool):
         return None
@@ -122,19 +118,12 @@ def line_in(args: Mapping[str, object]) -> str:
 
 
 class Change(NamedTuple):
-    """What a call does to one file.
+    """What a call does to one file."""
 
-    Attributes:
-        path: the file, as the call names it.
-        removed: the lines that it takes out, as far as it says so.
-        added: the lines that it puts in and did not take out.
-        is_whole: the lines put in are all of the file.
-    """
-
-    path: str
-    removed: str = ""
-    added: str = ""
-    is_whole: bool = False
+    path: str  # the file, as the call names it
+    removed: str = ""  # the lines that it takes out, as far as it says so
+    added: str = ""  # the lines that it puts in and did not take out
+    is_whole: bool = False  # the lines put in are all of the file
 
 
 def changes_of(tool: str, args: Mapping[str, object], line: str = "") -> tuple[Change, ...]:

@@ -46,10 +46,9 @@ _END_CHARS = 16_000
 def read(messages: Sequence[Message], redact: Redact) -> Reading:
     """Return the reading of a session.
 
-    Args:
-        messages: of the whole session or of a part of it, in order.
-        redact: takes secrets out of what people and the assistant said, of commands and of decisive lines. The texts
-            in ``Reading.heard`` are left as they are: they are compared with, never kept.
+    ``messages``: of the whole session or of a part of it, in order. ``redact``: takes secrets out of what people and
+    the assistant said, of commands and of decisive lines. The texts in ``Reading.heard`` are left as they are: they are
+    compared with, never kept.
     """
     reader = _Reader(redact)
     for message in messages:

@@ -16,11 +16,7 @@ _FILE = Path(__file__).with_name("nouns.txt")
 
 @cache
 def words(head: str) -> tuple[str, ...]:
-    """Return the words below a head of the file.
-
-    Raises:
-        KeyError: there is no such head.
-    """
+    """Return the words below a head of the file. Raises KeyError: there is no such head."""
     return _blocks()[head]
 
 
@@ -174,11 +170,8 @@ _PAIR = re.compile(
 def few_digits(text: str, at: int, least: int, *, is_rare: bool) -> list[Span]:
     """Return the few digits that a noun of a number tells.
 
-    Args:
-        text: the text.
-        at: where the noun ends.
-        least: how many digits there must be.
-        is_rare: the noun means nothing else: a few words may come between, when nothing follows.
+    ``at``: where the noun ends. ``least``: how many digits there must be. ``is_rare``: the noun means nothing else: a
+    few words may come between, when nothing follows.
     """
     size = min(len(text), at + REACH)
     for found in _DIGITS.finditer(text, at, size):
@@ -417,10 +410,7 @@ _NEAR = 60
 def cards(text: str, signs: bytes, places: Iterable[int] = ()) -> list[tuple[int, int]]:
     """Return where numbers of cards lie in a text, and the codes right behind them.
 
-    Args:
-        text: the text.
-        signs: the same, one byte a character.
-        places: where words for cards stand.
+    ``signs``: the same, one byte a character. ``places``: where words for cards stand.
     """
     if len(signs) < _LEAST:
         return []
@@ -563,20 +553,13 @@ _FEW_CHARS = 40
 
 @dataclass(frozen=True, slots=True)
 class Noun:
-    """What is known of a noun before a text is looked at.
+    """What is known of a noun before a text is looked at."""
 
-    Attributes:
-        kinds: what it may say of the value, in the order in which that is tried.
-        is_cut: its last character is what ends it.
-        begins: it is so short that it must begin a word: many words end so.
-        is_whole: it must be a word of its own.
-        near: tries at its end whether anything odd is in reach; None for nouns that are rare enough.
-    """
-
-    kinds: tuple[Kind, ...]
-    is_cut: bool
-    begins: bool
-    is_whole: bool
+    kinds: tuple[Kind, ...]  # what it may say of the value, in the order in which that is tried
+    is_cut: bool  # its last character is what ends it
+    begins: bool  # it is so short that it must begin a word: many words end so
+    is_whole: bool  # it must be a word of its own
+    # tries at its end whether anything odd is in reach; None for nouns that are rare enough
     near: Callable[[str, int], re.Match[str] | None] | None
 
     def is_idle(self, text: str, start: int, end: int) -> bool:

@@ -133,11 +133,8 @@ _HERE = re.compile(r"<<<\s*(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{4,80})(?P=q)|(?P<b
 def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[Span]:
     """Return the answer to a question of security: it may be any word, so it must be plainly said.
 
-    Args:
-        text: the text.
-        start: where the question begins.
-        at: where it ends.
-        is_short: the question has a few words that may be about something else: nothing may come between.
+    ``start``: where the question begins. ``at``: where it ends. ``is_short``: the question has a few words that may be
+    about something else: nothing may come between.
     """
     stop = text.find("\n", at, at + BEFORE)
     stop = min(len(text), at + BEFORE) if stop < 0 else stop

@@ -26,15 +26,10 @@ _DIGITS = 8
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Replaces secrets by marks.
+    """Replaces secrets by marks."""
 
-    Attributes:
-        key: key of the fingerprints, marks of different keys cannot be compared; without one there are none.
-        blocked: what was erased and goes, too, wherever it comes from.
-    """
-
-    key: bytes
-    blocked: Blocked | None = None
+    key: bytes  # key of the fingerprints, marks of different keys cannot be compared; without one there are none
+    blocked: Blocked | None = None  # what was erased and goes, too, wherever it comes from
 
     def __call__(self, text: str) -> str:
         """Return ``text`` without secrets."""
@@ -105,9 +100,8 @@ def redactor_of(settings: Settings, environ: Mapping[str, str], *, create: bool 
 def blocked_by(settings: Settings, environ: Mapping[str, str]) -> Blocked | None:
     """Return what was erased and must not come back, None when nothing was: then no key is looked for.
 
-    Raises:
-        CorruptStateError: the list of what was erased, or the key, does not parse.
-        UnreadableError: the key cannot be read, or others may read it.
+    Raises CorruptStateError: the list of what was erased, or the key, does not parse; UnreadableError: the key cannot
+    be read, or others may read it.
     """
     if not any_blocked(environ):
         return None

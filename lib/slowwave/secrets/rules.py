@@ -22,26 +22,18 @@ from slowwave.secrets.validity import (
 
 @dataclass(frozen=True)
 class Rule:
-    """One shape of secrets.
+    """One shape of secrets."""
 
-    Attributes:
-        family: its name in the mark.
-        anchors: literals in lower case; the shape can begin only where one of them does.
-        shape: regular expression, tried right there; its group ``secret`` is the secret. Every repetition in it is
-            bounded, so that no text can make it slow.
-        back: how many characters before the literal the shape begins, each number that is possible; empty for none.
-        behind: the shape begins where the literal ends.
-        is_valid: refuses look-alikes; None takes every match.
-        joins: what it finds may be put together from several lines.
-    """
-
-    family: str
-    anchors: tuple[str, ...]
+    family: str  # its name in the mark
+    anchors: tuple[str, ...]  # literals in lower case; the shape can begin only where one of them does
+    # regular expression, tried right there; its group ``secret`` is the secret. Every repetition in it is bounded, so
+    # that no text can make it slow.
     shape: str
+    # how many characters before the literal the shape begins, each number that is possible; empty for none
     back: tuple[int, ...] = ()
-    behind: bool = False
-    is_valid: Callable[[str], bool] | None = None
-    joins: bool = True
+    behind: bool = False  # the shape begins where the literal ends
+    is_valid: Callable[[str], bool] | None = None  # refuses look-alikes; None takes every match
+    joins: bool = True  # what it finds may be put together from several lines
 
     # compiled when a text holds one of its literals, which most never do: all of them together take 0.1 s
     @cached_property
@@ -57,21 +49,13 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A secret in a text.
+    """A secret in a text."""
 
-    Attributes:
-        start: where what has to go begins in the text that was searched.
-        stop: behind its end.
-        family: what it is.
-        secret: the secret in plain, however the text writes it.
-        depth: how many layers of encoding were taken off to find it.
-    """
-
-    start: int
-    stop: int
-    family: str
-    secret: str
-    depth: int = 0
+    start: int  # where what has to go begins in the text that was searched
+    stop: int  # behind its end
+    family: str  # what it is
+    secret: str  # the secret in plain, however the text writes it
+    depth: int = 0  # how many layers of encoding were taken off to find it
 
 
 # Tokens that providers publish the shape of: a prefix that nothing else has, then characters of one alphabet.

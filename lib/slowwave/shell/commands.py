@@ -229,47 +229,30 @@ _COMPLAINT_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """One command of a line and what its run proved.
+    """One command of a line and what its run proved."""
 
-    Attributes:
-        text: the command alone, as one would type it again: without redirections, pagers and environment.
-        program: its first word without the folder.
-        purpose: what such commands are run for.
-        outcome: what is certain of how it ended; "unknown" also of what only asked or pretended.
-        setting: the assignments before it, which hold for it alone.
-    """
-
-    text: str
-    program: str
-    purpose: Purpose
-    outcome: Outcome
-    setting: str = ""
+    text: str  # the command alone, as one would type it again: without redirections, pagers and environment
+    program: str  # its first word without the folder
+    purpose: Purpose  # what such commands are run for
+    outcome: Outcome  # what is certain of how it ended; "unknown" also of what only asked or pretended
+    setting: str = ""  # the assignments before it, which hold for it alone
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A shell line that was run.
+    """A shell line that was run."""
 
-    Attributes:
-        line: the line.
-        commands: those of its commands that do more than prepare or cut what others print, in order.
-        ok: as far as is known it did what it was run for.
-        code: the exit code, where the client or the line itself tells it.
-    """
-
-    line: str
-    commands: tuple[Proven, ...]
-    ok: bool
-    code: int | None
+    line: str  # the line
+    commands: tuple[Proven, ...]  # those of its commands that do more than prepare or cut what others print, in order
+    ok: bool  # as far as is known it did what it was run for
+    code: int | None  # the exit code, where the client or the line itself tells it
 
 
 def run_of(line: str, output: str, *, is_error: bool) -> Run:
     """Return what a shell line proved.
 
-    Args:
-        line: the line as it was given to the shell.
-        output: its result, with what the client put before or behind what was printed.
-        is_error: the client marked the result as an error.
+    ``line``: the line as it was given to the shell. ``output``: its result, with what the client put before or behind
+    what was printed. ``is_error``: the client marked the result as an error.
     """
     script = script_of(line)
     text, code = _ends(printed(output)), exit_code(output)
@@ -303,23 +286,15 @@ def commands_of(line: str) -> tuple[Proven, ...]:
 
 @dataclass(slots=True, eq=False)
 class _Seen:
-    """A command on the way to its outcome.
-
-    Attributes:
-        outcome: what the exit state proves.
-        needed: the commands that have succeeded if this one has run.
-        is_apart: it runs beside the line, or perhaps not at all.
-        is_cut: of its output only a part was shown.
-        is_heard: the outcome comes from the output.
-    """
+    """A command on the way to its outcome."""
 
     command: Command
     purpose: Purpose
-    outcome: Outcome
-    needed: list["_Seen"] = field(default_factory=list["_Seen"])
-    is_apart: bool = False
-    is_cut: bool = False
-    is_heard: bool = False
+    outcome: Outcome  # what the exit state proves
+    needed: list["_Seen"] = field(default_factory=list["_Seen"])  # the commands that have succeeded if this one has run
+    is_apart: bool = False  # it runs beside the line, or perhaps not at all
+    is_cut: bool = False  # of its output only a part was shown
+    is_heard: bool = False  # the outcome comes from the output
 
     def proven(self) -> Proven:
         command = self.command
@@ -343,10 +318,7 @@ class _Walk:
     def of(self, script: Script, state: Outcome, *, of_first: bool = False) -> list[_Seen]:
         """Return the commands in order.
 
-        Args:
-            script: the tree.
-            state: how it ended.
-            of_first: that is the state of the first command of its last pipe.
+        ``state``: how it ended. ``of_first``: that is the state of the first command of its last pipe.
         """
         if of_first and script.chains and len(script.chains[-1].pipelines) == 1:
             pipeline = script.chains[-1].pipelines[0]

@@ -14,38 +14,24 @@ from typing import ClassVar, Literal, NamedTuple
 
 
 class Word(NamedTuple):
-    """A word of a command.
+    """A word of a command."""
 
-    Attributes:
-        text: without its quotes.
-        is_plain: it stands for itself: no variable, no substitution, no pattern.
-        raw: as it was written.
-        within: what runs to give its text.
-    """
-
-    text: str
-    is_plain: bool = True
-    raw: str = ""
-    within: tuple["Script", ...] = ()
+    text: str  # without its quotes
+    is_plain: bool = True  # it stands for itself: no variable, no substitution, no pattern
+    raw: str = ""  # as it was written
+    within: tuple["Script", ...] = ()  # what runs to give its text
 
 
 @dataclass(slots=True)
 class Command:
-    """One command.
+    """One command."""
 
-    Attributes:
-        words: program and arguments, without what only runs it (``sudo``, ``timeout 5``) and assignments.
-        assigned: the assignments before it.
-        writes: files that its output goes to.
-        reads: files that its input comes from.
-        documents: the here-documents that it gets.
-    """
-
+    # program and arguments, without what only runs it (``sudo``, ``timeout 5``) and assignments
     words: list[Word] = field(default_factory=list[Word])
-    assigned: list[Word] = field(default_factory=list[Word])
-    writes: list[Word] = field(default_factory=list[Word])
-    reads: list[Word] = field(default_factory=list[Word])
-    documents: list[str] = field(default_factory=list[str])
+    assigned: list[Word] = field(default_factory=list[Word])  # the assignments before it
+    writes: list[Word] = field(default_factory=list[Word])  # files that its output goes to
+    reads: list[Word] = field(default_factory=list[Word])  # files that its input comes from
+    documents: list[str] = field(default_factory=list[str])  # the here-documents that it gets
 
     @property
     def program(self) -> str:
@@ -60,17 +46,12 @@ class Command:
 
 @dataclass(slots=True)
 class Group:
-    """Several commands that count as one.
+    """Several commands that count as one."""
 
-    Attributes:
-        kind: ``(`` and ``{`` run once; a branch or a loop (``if``) may not; a ``function`` only when it is called.
-        scripts: what is inside.
-        around: where the output of all of it goes.
-    """
-
+    # ``(`` and ``{`` run once; a branch or a loop (``if``) may not; a ``function`` only when it is called
     kind: Literal["(", "{", "if", "function"]
-    scripts: list["Script"]
-    around: Command = field(default_factory=Command)
+    scripts: list["Script"]  # what is inside
+    around: Command = field(default_factory=Command)  # where the output of all of it goes
 
 
 @dataclass(slots=True)

@@ -205,9 +205,7 @@ def is_setting(text: str) -> bool:
 def marked(text: str, heard: Heard = ()) -> str:
     """Return a text with backticks around all that it names: those it has, and those it leaves out.
 
-    Args:
-        text: a sentence or a few.
-        heard: what a session ran: by these words a program is known as well.
+    ``text``: a sentence or a few. ``heard``: what a session ran: by these words a program is known as well.
     """
     text = _ENDING_FILES.sub(r"`\2` files", text)
     text = _EITHER.sub(lambda m: f"{m[1]} or {m[2]}" if {m[1], m[2]} <= _PROGRAMS | _AMBIGUOUS else m[0], text)

@@ -34,12 +34,7 @@ class Tail(NamedTuple):
 def tail_of(files: SessionFiles, notes: Notes | None = None) -> Tail | None:
     """Return the newest summary with the messages that are still sent, None where only the whole session tells them.
 
-    Args:
-        files: the session.
-        notes: where what was counted before the summary may be kept.
-
-    Raises:
-        UnreadableError: a part cannot be opened.
+    ``notes``: where what was counted before the summary may be kept.
     """
     if any(path.name.endswith(PACKED) for path in files.paths):
         return None  # places are those of plain bytes
@@ -111,11 +106,7 @@ class Glance:
     def add_file(self, path: Path, stop: int | None, *, start: int = 0) -> bool:
         """Look at the lines of a file from byte ``start`` on, or at those before byte ``stop``; each begins a line.
 
-        Returns:
-            Whether the last line was a plain one, so that the next one surely begins with a record of its own.
-
-        Raises:
-            UnreadableError: the file cannot be opened or read.
+        Returns whether the last line was a plain one, so that the next one surely begins with a record of its own.
         """
         at = start
         while at >= 0 and (stop is None or at < stop):
@@ -222,10 +213,7 @@ class Glance:
 def _kept(suffix: Suffix[Entry], behind: int, glance: Glance) -> list[tuple[Span, Entry]] | None:
     """Grow a suffix until it has the messages before its summary that stay, and return them; None for too many.
 
-    Args:
-        suffix: the end of a session.
-        behind: how many of its records follow the summary.
-        glance: what stands before the summary.
+    ``behind``: how many of its records follow the summary. ``glance``: what stands before the summary.
     """
     count = glance.kept()
     if count == 0:
@@ -290,11 +278,7 @@ _COUNTED_DECODER = msgspec.msgpack.Decoder(_Count)
 
 
 def _files_of(files: SessionFiles) -> list[File]:
-    """Return the parts as they are now.
-
-    Raises:
-        UnreadableError: a part is missing.
-    """
+    """Return the parts as they are now."""
     found: list[File] = []
     for path in files.paths:
         try:
@@ -323,11 +307,7 @@ class Counted:
         self._fresh: _Count | None = None
 
     def glance_before(self, part: int, stop: int) -> Glance:
-        """Return what stands before byte ``stop`` of a part, which begins a line; look only at what is new.
-
-        Raises:
-            UnreadableError: a part cannot be opened or read.
-        """
+        """Return what stands before byte ``stop`` of a part, which begins a line; look only at what is new."""
         known = self._known(part, stop)
         glance, is_plain = self._glanced(part, stop, known)
         if not glance.is_exact:  # something was deleted of which the note has the number only

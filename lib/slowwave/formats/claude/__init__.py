@@ -125,8 +125,7 @@ class ClaudeCode(ProjectFolder):
     def settings_files(self, transcript: Path, cwd: Path | None) -> list[Path]:
         """Return the files of settings, the strongest last.
 
-        Raises:
-            OSError: the folder of the machine's policy cannot be listed.
+        Raises OSError: the folder of the machine's policy cannot be listed.
         """
         home = next((parent.parent for parent in transcript.parents if parent.name == PROJECTS), None)
         if home is None:
@@ -181,9 +180,7 @@ CLAUDE_POLICY = Path("/Library/Application Support/ClaudeCode" if sys.platform =
 def persons_files(home: Path, cwd: Path | None) -> list[Path]:
     """Return the files that people write, the strongest last; they may not exist.
 
-    Args:
-        home: the client's home, usually ``~/.claude``.
-        cwd: the folder that a session works in.
+    ``home``: the client's home, usually ``~/.claude``. ``cwd``: the folder that a session works in.
     """
     own = [cwd / ".claude" / name for name in ("settings.json", "settings.local.json")] if cwd is not None else []
     return [home / "settings.json", *own]
@@ -192,8 +189,7 @@ def persons_files(home: Path, cwd: Path | None) -> list[Path]:
 def policy_files() -> list[Path]:
     """Return the files of the machine's policy, the strongest last; the first may not exist.
 
-    Raises:
-        OSError: there is a folder with more of them, which cannot be listed.
+    Raises OSError: there is a folder with more of them, which cannot be listed.
     """
     folder = CLAUDE_POLICY / "managed-settings.d"
     try:

@@ -39,9 +39,7 @@ _COMMAND_STARTS = ("<command-name>", "<command-message>", "<local-command-stdout
 def context_of(tree: Tree, *, is_window: bool = False) -> Sequence[Message]:
     """Return the messages that the client would send, without the next prompt.
 
-    Args:
-        tree: the records of a session.
-        is_window: they are what :func:`window_of` would leave of it.
+    ``is_window``: they are what :func:`window_of` would leave of it.
     """
     if not is_window:
         tree = window_of(tree) or tree
@@ -51,10 +49,8 @@ def context_of(tree: Tree, *, is_window: bool = False) -> Sequence[Message]:
 def sent(records: list[Node], version: tuple[int, int], *, is_end: bool = True) -> Sequence[Message]:
     """Return what is sent of the records of a conversation, in its order.
 
-    Args:
-        records: all of them, or a stretch in which every call has its result.
-        version: of the client.
-        is_end: nothing follows them, so that what is open at their end is answered.
+    ``records``: all of them, or a stretch in which every call has its result. ``is_end``: nothing follows them, so that
+    what is open at their end is answered.
     """
     modern = version >= (2, 1)
     turns = [turn for node in records if (turn := turn_of(node, version)) is not None]
@@ -69,20 +65,13 @@ def sent(records: list[Node], version: tuple[int, int], *, is_end: bool = True) 
 
 
 class Turn(msgspec.Struct, eq=False):
-    """A message in the making.
+    """A message in the making."""
 
-    Attributes:
-        role: who speaks.
-        parts: blocks with their spans.
-        node: the record it began with.
-        id: the API's id of the message.
-        joined: the records that it was joined from, behind the first.
-    """
-
-    role: Role
-    parts: list[tuple[Block, Span]]
-    node: Node
-    id: str | None = None
+    role: Role  # who speaks
+    parts: list[tuple[Block, Span]]  # blocks with their spans
+    node: Node  # the record it began with
+    id: str | None = None  # the API's id of the message
+    # the records that it was joined from, behind the first
     joined: list[Node] = msgspec.field(default_factory=list[Node])
 
     @property
@@ -354,9 +343,8 @@ def without_blank(turns: list[Turn], *, keep_empty: bool) -> list[Turn]:
 def merged(turns: Iterable[Turn], *, over_results: bool) -> list[Turn]:
     """Join user turns that follow each other and assistant turns of one API message.
 
-    Args:
-        turns: in the order of the conversation.
-        over_results: also join pieces of a message that results of its own calls stand between (2.0 and later).
+    ``turns``: in the order of the conversation. ``over_results``: also join pieces of a message that results of its own
+    calls stand between (2.0 and later).
     """
     found: list[Turn] = []
     for turn in turns:
@@ -459,11 +447,7 @@ class Claude:
     name = "claude"
 
     def read(self, files: SessionFiles) -> ClaudeTranscript:
-        """Read a session, all messages in file order.
-
-        Raises:
-            UnreadableError: a file cannot be opened.
-        """
+        """Read a session, all messages in file order."""
         result = ClaudeTranscript(self.name, files, problems=list(files.problems))
         with relaxed_collector():
             result.nodes, counts = _load(files, result)

@@ -153,11 +153,7 @@ class Codex(Client):
         return [home / "config.toml"] if home is not None else []
 
     def check_compaction(self, session: str, path: Path) -> None:
-        """Refuse the first form, whose lines are wrapped in nothing.
-
-        Raises:
-            UsageError: the session has it.
-        """
+        """Refuse the first form, whose lines are wrapped in nothing. Raises UsageError: the session has it."""
         from slowwave.formats.writing import first_record  # noqa: PLC0415 - only before a compaction
 
         if "payload" not in first_record(path):
@@ -290,8 +286,7 @@ def is_held(rollout: Path) -> bool:
 def writer_lock(rollout: Path, session_id: str) -> Generator[None]:
     """Hold the client's own lock while a rollout is written to, so that no Codex opens it meanwhile.
 
-    Raises:
-        RefusedError: a running Codex has the thread open.
+    Raises RefusedError: a running Codex has the thread open.
     """
     path = lock_path(rollout)
     if path is None:

@@ -65,11 +65,7 @@ class Codex:
     decoder = DECODER
 
     def read(self, files: SessionFiles) -> CodexTranscript:
-        """Read a session, all messages in file order; rolled-back ones are not active.
-
-        Raises:
-            UnreadableError: a file cannot be opened.
-        """
+        """Read a session, all messages in file order; rolled-back ones are not active."""
         result = self.read_own(files)
         if result.is_paginated:  # the client looks for a base in no other rollout
             with relaxed_collector():
@@ -80,9 +76,6 @@ class Codex:
         """Read only what a session itself holds: all of its messages, but none of the lines that a fork refers to.
 
         What needs no context reads a chain of forks in this way: each one would read all of its ancestors again.
-
-        Raises:
-            UnreadableError: a file cannot be opened.
         """
         files = SessionFiles(files.id, tuple(present(path) for path in files.paths), files.problems)
         result = CodexTranscript(self.name, files, problems=list(files.problems))

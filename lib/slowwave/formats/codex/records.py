@@ -75,20 +75,15 @@ _RAWS = ("content", "arguments", "input", "action", "output", "summary")
 
 
 class Line(msgspec.Struct, gc=False):
-    """A line with its place.
+    """A line with its place."""
 
-    Attributes:
-        kind: the line's type; items of bare rollouts are ``response_item``, their header is ``session_meta``.
-        body: the payload, or the whole line in a bare rollout; where it can be, a view of bytes that are held anyway.
-        lost: the client cannot parse the line that it stands on, so no context has it.
-    """
-
-    kind: str
+    kind: str  # the line's type; items of bare rollouts are ``response_item``, their header is ``session_meta``
+    # the payload, or the whole line in a bare rollout; where it can be, a view of bytes that are held anyway
     body: msgspec.Raw
     span: Span
     timestamp: str | None
     ordinal: int | None
-    lost: bool = False
+    lost: bool = False  # the client cannot parse the line that it stands on, so no context has it
 
     def fields(self) -> dict[str, Any]:
         """Return the payload as a dictionary, empty when it is none."""

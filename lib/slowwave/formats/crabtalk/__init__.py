@@ -162,12 +162,7 @@ CRABTALK_SOCKET = "run/crabtalk.sock"
 
 
 def running_since(home: Path, session: Path) -> int | None:
-    """Return when the crabtalk of this home started (in nanoseconds); None when it does not run or has not the file.
-
-    Args:
-        home: the user's home.
-        session: the file of a session.
-    """
+    """Return when the crabtalk of this home started (in nanoseconds); None when it does not run or has not the file."""
     own = home / CRABTALK_HOME
     if own.resolve() not in session.resolve().parents or not _answers(own / CRABTALK_SOCKET):
         return None

@@ -64,10 +64,8 @@ _BOUNDARIES = ("compaction", RESET)
 def kept_entries(path: list[Entry], loaded: Loaded, hidden: frozenset[int] = frozenset()) -> list[Entry]:
     """Return the entries whose messages are in the context.
 
-    Args:
-        path: the entries from the root to the leaf.
-        loaded: the session.
-        hidden: identities of entries that the client's index leaves out, unless a reset kept them by name.
+    ``path``: the entries from the root to the leaf. ``hidden``: identities of entries that the client's index leaves
+    out, unless a reset kept them by name.
     """
     last = max((i for i, e in enumerate(path) if e.type in _BOUNDARIES), default=-1)
     if last < 0 or path[last].type != RESET:
@@ -187,21 +185,13 @@ _FAILED = ("error", "aborted")
 
 
 class Repaired(NamedTuple):
-    """Messages, and what was done to them.
+    """Messages, and what was done to them."""
 
-    Attributes:
-        messages: every call directly followed by its one result.
-        added: results that stand for missing ones.
-        duplicates: further results of a call that had one, left out.
-        orphans: results that no answer called for, left out.
-        moved: whether results stood behind somebody else's words.
-    """
-
-    messages: list[Said]
-    added: list[Said]
-    duplicates: int
-    orphans: int
-    moved: bool
+    messages: list[Said]  # every call directly followed by its one result
+    added: list[Said]  # results that stand for missing ones
+    duplicates: int  # further results of a call that had one, left out
+    orphans: int  # results that no answer called for, left out
+    moved: bool  # whether results stood behind somebody else's words
 
 
 class _Repair:
@@ -249,9 +239,7 @@ def _missing(item: Said, call: dict[str, Any], text: str) -> Said:
 def repaired(messages: list[Said], missing: str = MISSING) -> Repaired:
     """Return messages in which every call has exactly one result, right behind the answer that called.
 
-    Args:
-        messages: what was said.
-        missing: what stands for a result that is not there.
+    ``messages``: what was said. ``missing``: what stands for a result that is not there.
     """
     repair = _Repair(missing)
     at = 0
@@ -292,14 +280,10 @@ _TYPES = KNOWN_TYPES.union(OWN_TYPES)
 
 
 class OpenclawTranscript(PiTranscript):
-    """A session with its entries.
+    """A session with its entries."""
 
-    Attributes:
-        about: what the database says of it beside its transcript.
-        hidden: identities (``id()``) of entries on the path that the client's index keeps out of the context.
-    """
-
-    about: About = msgspec.field(default_factory=About)
+    about: About = msgspec.field(default_factory=About)  # what the database says of it beside its transcript
+    # identities (``id()``) of entries on the path that the client's index keeps out of the context
     hidden: frozenset[int] = frozenset()
 
 
@@ -312,8 +296,7 @@ class Openclaw:
     def read(self, files: SessionFiles) -> OpenclawTranscript:
         """Read a session, all messages in file order.
 
-        Raises:
-            UnreadableError: the file cannot be opened, or is a database without sessions.
+        Raises UnreadableError: the file cannot be opened, or is a database without sessions.
         """
         result = OpenclawTranscript(self.name, files, problems=list(files.problems))
         with relaxed_collector():
@@ -335,8 +318,7 @@ class Openclaw:
     def passed(self, files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
         """Yield the messages of a session in a database, of which no more than one is held.
 
-        Raises:
-            UnreadableError: it is no database with such a session, or it cannot be read.
+        Raises UnreadableError: it is no database with such a session, or it cannot be read.
         """
         return passed(files, about)
 
@@ -464,8 +446,7 @@ def _typed(text: str) -> list[Block]:
 def passed(files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
     """Yield the messages of a session; see :class:`slowwave.formats.client.RowDialect`.
 
-    Raises:
-        UnreadableError: it is no database with such a session, or it cannot be read.
+    Raises UnreadableError: it is no database with such a session, or it cannot be read.
     """
     with opened_session(files.paths[0], files.id) as session:
         about.files = SessionFiles(session.id, files.paths, files.problems)

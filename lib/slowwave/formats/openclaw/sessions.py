@@ -34,21 +34,13 @@ _OLDEST_ROOT = """
 
 
 class About(msgspec.Struct):
-    """What a database says of a session beside its transcript.
+    """What a database says of a session beside its transcript."""
 
-    Attributes:
-        key: the session's key (``agent:main:main``).
-        title: what a person or the client named it.
-        spawned_by: the key of the session that started it, as a sub-agent.
-        forked_from: the id of the session that it was forked from.
-        parent: the id of the session that started it, where the database still has it.
-    """
-
-    key: str = ""
-    title: str = ""
-    spawned_by: str = ""
-    forked_from: str = ""
-    parent: str = ""
+    key: str = ""  # the session's key (``agent:main:main``)
+    title: str = ""  # what a person or the client named it
+    spawned_by: str = ""  # the key of the session that started it, as a sub-agent
+    forked_from: str = ""  # the id of the session that it was forked from
+    parent: str = ""  # the id of the session that started it, where the database still has it
 
     def describe(self, transcript: Transcript) -> None:
         """Tell a transcript what the database says of it; that counts more than what its entries say."""
@@ -60,15 +52,10 @@ class About(msgspec.Struct):
 
 
 class ActivePath(NamedTuple):
-    """The client's own index of the entries that it goes on from.
+    """The client's own index of the entries that it goes on from."""
 
-    Attributes:
-        sequences: their ``seq``, root first.
-        hidden: those of them that it does not send.
-    """
-
-    sequences: list[int]
-    hidden: frozenset[int]
+    sequences: list[int]  # their ``seq``, root first
+    hidden: frozenset[int]  # those of them that it does not send
 
 
 class Database:
@@ -126,8 +113,7 @@ class OpenedSession:
 def opened_session(path: Path, name: str) -> Generator[OpenedSession]:
     """Open a database at the session that is meant: the named one, or else its oldest that no other started.
 
-    Raises:
-        UnreadableError: it cannot be opened, is damaged, or holds no session.
+    Raises UnreadableError: it cannot be opened, is damaged, or holds no session.
     """
     try:
         with opened_read_only(path) as rows:
@@ -221,21 +207,13 @@ _MOST_STORES = 64
 
 
 class Facts(NamedTuple):
-    """One entry of a store.
+    """One entry of a store."""
 
-    Attributes:
-        key: the session key.
-        title: the label that a person gave, else the client's name for it.
-        is_side: another session started it, and it belongs to that one; a job's or a hook's belongs to none.
-        parent: the id of the session that started it, where the store still knows that one.
-        origin: who began it, as far as its key tells.
-    """
-
-    key: str
-    title: str
-    is_side: bool
-    parent: str = ""
-    origin: SessionOrigin = ""
+    key: str  # the session key
+    title: str  # the label that a person gave, else the client's name for it
+    is_side: bool  # another session started it, and it belongs to that one; a job's or a hook's belongs to none
+    parent: str = ""  # the id of the session that started it, where the store still knows that one
+    origin: SessionOrigin = ""  # who began it, as far as its key tells
 
     @property
     def told(self) -> str:
@@ -334,19 +312,12 @@ _IN_DATABASE = "sqlite:"
 
 
 class Artifact(NamedTuple):
-    """What a file name says.
+    """What a file name says."""
 
-    Attributes:
-        kind: transcript, trajectory (another record of the same run), store, lock or other.
-        session: the session's id.
-        topic: the topic of a group, as it stands in the name.
-        source: what became of a transcript.
-    """
-
-    kind: ArtifactKind
-    session: str = ""
-    topic: str = ""
-    source: Source = ""
+    kind: ArtifactKind  # transcript, trajectory (another record of the same run), store, lock or other
+    session: str = ""  # the session's id
+    topic: str = ""  # the topic of a group, as it stands in the name
+    source: Source = ""  # what became of a transcript
 
 
 def artifact_of(name: str) -> Artifact:
@@ -379,8 +350,7 @@ def is_safe_id(session_id: str) -> bool:
 def transcript_name(session_id: str, topic: str | int | None = None) -> str:
     """Return the file name of a session's transcript, with the topic as the client writes it in an URL.
 
-    Raises:
-        UsageError: the id could lead out of the folder or hide the file, or the name is longer than systems allow.
+    Raises UsageError: the id could lead out of the folder or hide the file, or the name is longer than systems allow.
     """
     own = session_id.strip()
     if not is_safe_id(own):
@@ -452,24 +422,15 @@ _NONE = "''"
 
 
 class Listed(NamedTuple):
-    """A session without its transcript.
+    """A session without its transcript."""
 
-    Attributes:
-        id: its id.
-        mtime_ns: when it was last written to; its last digits are those of its newest event, since a millisecond is
-            long.
-        title: the label that a person gave, else the client's name for it.
-        is_side: another session started it, and it belongs to that one; a job's or a hook's belongs to none.
-        is_fork: it was forked from another one.
-        origin: who began it, as far as its key tells.
-    """
-
-    id: str
+    id: str  # its id
+    # when it was last written to; its last digits are those of its newest event, since a millisecond is long
     mtime_ns: int
-    title: str
-    is_side: bool
-    is_fork: bool
-    origin: SessionOrigin = ""
+    title: str  # the label that a person gave, else the client's name for it
+    is_side: bool  # another session started it, and it belongs to that one; a job's or a hook's belongs to none
+    is_fork: bool  # it was forked from another one
+    origin: SessionOrigin = ""  # who began it, as far as its key tells
 
 
 class AgentSessions:
@@ -554,8 +515,7 @@ class AgentSessions:
 def titles_in(path: Path) -> dict[str, str]:
     """Return the titles of a database's sessions by their ids.
 
-    Raises:
-        sqlite3.Error, OSError: nothing can be read from it.
+    Raises sqlite3.Error, OSError: nothing can be read from it.
     """
     with opened_read_only(path) as rows:
         return {found.id: found.title for found in AgentSessions(rows).listed() if found.title}

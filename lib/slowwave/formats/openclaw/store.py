@@ -43,25 +43,15 @@ _WORDS: dict[str, KeyKind] = {"cron": "cron", "hook": "hook", "subagent": "subag
 
 
 class SessionKey(NamedTuple):
-    """A session key taken apart.
+    """A session key taken apart."""
 
-    Attributes:
-        kind: what sort of conversation it is.
-        agent: the agent's id, "" where the key names none.
-        id: the main key, the peer, the group, the room, the job, the hook, the node or the run.
-        channel: the channel that it came over.
-        account: the account of the channel.
-        thread: the thread in a room.
-        topic: the topic in a group.
-    """
-
-    kind: KeyKind
-    agent: str = ""
-    id: str = ""
-    channel: str = ""
-    account: str = ""
-    thread: str = ""
-    topic: str = ""
+    kind: KeyKind  # what sort of conversation it is
+    agent: str = ""  # the agent's id, "" where the key names none
+    id: str = ""  # the main key, the peer, the group, the room, the job, the hook, the node or the run
+    channel: str = ""  # the channel that it came over
+    account: str = ""  # the account of the channel
+    thread: str = ""  # the thread in a room
+    topic: str = ""  # the topic in a group
 
     @property
     def is_agents(self) -> bool:
@@ -255,8 +245,7 @@ def _indented(raw: msgspec.Raw) -> bytes:
 def read_store(path: Path) -> SessionStore:
     """Read a store; a missing file is an empty one, and so is an empty list, as in the client's own test.
 
-    Raises:
-        UnreadableError: it cannot be opened, or is neither JSON nor JSON5, or not an object.
+    Raises UnreadableError: it cannot be opened, or is neither JSON nor JSON5, or not an object.
     """
     try:
         raw = path.read_bytes()
@@ -279,11 +268,7 @@ def _values_of_json5(path: Path, raw: bytes) -> Fields:
 
 
 def json5_of(path: Path, raw: bytes) -> object:
-    """Return what a file holds that a person may have written.
-
-    Raises:
-        UnreadableError: it is neither JSON nor JSON5.
-    """
+    """Return what a file holds that a person may have written. Raises UnreadableError: it is neither JSON nor JSON5."""
     import pyjson5  # noqa: PLC0415 - clients write plain JSON; only people write JSON5
 
     try:
@@ -330,15 +315,9 @@ def update_entry(
 ) -> SessionEntry | None:
     """Lay a patch over one entry under the store's lock; return the entry, None when there is none.
 
-    Args:
-        path: the store.
-        key: the session key.
-        patch: makes the fields to set from the entry as it is now; None leaves it.
-        now_ms: the current time in milliseconds.
-        timeout_s: how long to wait for the lock.
-
-    Raises:
-        UnreadableError, LockHeldError, LockLostError, MovedError: as :func:`update_store`.
+    ``patch``: makes the fields to set from the entry as it is now; None leaves it. ``now_ms``: the current time in
+    milliseconds. ``timeout_s``: how long to wait for the lock. Raises UnreadableError, LockHeldError, LockLostError,
+    MovedError: as :func:`update_store`.
     """
 
     def change(store: SessionStore) -> None:
@@ -458,11 +437,7 @@ def config_file(transcript: Path) -> Path | None:
 
 
 def compaction_config(transcript: Path) -> Mapping[str, object]:
-    """Return ``agents.defaults.compaction`` of what holds for a session; empty without a configuration.
-
-    Raises:
-        UnreadableError: the file is there and cannot be read.
-    """
+    """Return ``agents.defaults.compaction`` of what holds for a session; empty without a configuration."""
     file = config_file(transcript)
     if file is None:
         return {}

@@ -53,8 +53,7 @@ class Opencode:
     def read(self, files: SessionFiles) -> OpencodeTranscript:
         """Read a session, all messages in the order of their creation; those that a revert took back are not active.
 
-        Raises:
-            UnreadableError: the file cannot be opened, or is a database without sessions.
+        Raises UnreadableError: the file cannot be opened, or is a database without sessions.
         """
         result = OpencodeTranscript(self.name, files, problems=list(files.problems))
         with relaxed_collector():
@@ -72,8 +71,7 @@ class Opencode:
     def passed(self, files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
         """Yield the messages of a session in a database, of which no more than one is held.
 
-        Raises:
-            UnreadableError: it is no database with such a session, or it cannot be read.
+        Raises UnreadableError: it is no database with such a session, or it cannot be read.
         """
         return passed(files, about)
 
@@ -146,8 +144,7 @@ Row = tuple[bytes, bytes, bytes]
 def passed(files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
     """Yield the messages of a session; see :class:`slowwave.formats.client.RowDialect`.
 
-    Raises:
-        UnreadableError: it is no database with such a session, or it cannot be read.
+    Raises UnreadableError: it is no database with such a session, or it cannot be read.
     """
     path = files.paths[0]
     about.records += 1
@@ -248,9 +245,7 @@ class Said(NamedTuple):
 def exported(database: Path, session: str, more: Sequence[Said], clock: Clock) -> dict[str, Any]:
     """Return a session in the form of ``opencode export``, with messages added behind its last one.
 
-    Raises:
-        NotFoundError: the database has no such session, or nobody has asked anything in it yet.
-        UnreadableError: it cannot be read.
+    Raises NotFoundError: the database has no such session, or nobody has asked anything in it yet.
     """
     try:
         with opened_read_only(database) as rows:

@@ -76,25 +76,15 @@ _HEADS = msgspec.json.Decoder(Head)
 
 
 class Entry(msgspec.Struct, gc=False):
-    """An entry with its place, and its position in the tree after the migration to version 3.
+    """An entry with its place, and its position in the tree after the migration to version 3."""
 
-    Attributes:
-        env: the envelope as it stands in the file.
-        span: where it stands.
-        id: its id; a made one for version 1, which has none.
-        parent: the id of the entry before it, None for a root.
-        type: its type, or "" when that is not a string.
-        role: the role of a ``message`` entry as version 3 names it, else "".
-        lost: its line is damaged so that pi's own reader skips it, though the entry itself is whole.
-    """
-
-    env: Envelope
-    span: Span
-    id: str | None
-    parent: str | None
-    type: str = ""
-    role: str = ""
-    lost: bool = False
+    env: Envelope  # the envelope as it stands in the file
+    span: Span  # where it stands
+    id: str | None  # its id; a made one for version 1, which has none
+    parent: str | None  # the id of the entry before it, None for a root
+    type: str = ""  # its type, or "" when that is not a string
+    role: str = ""  # the role of a ``message`` entry as version 3 names it, else ""
+    lost: bool = False  # its line is damaged so that pi's own reader skips it, though the entry itself is whole
 
     @property
     def kind(self) -> str:
@@ -149,17 +139,11 @@ _V2, _V3 = 2, 3
 
 
 class Loaded(msgspec.Struct):
-    """All records of a session in file order, and its version.
+    """All records of a session in file order, and its version."""
 
-    Attributes:
-        entries: every record, also headers and what pi itself would not see.
-        version: of the header; 1 when it names none.
-        kept: for compactions of version 1, the id of the first kept entry by the compaction's own id.
-    """
-
-    entries: list[Entry]
-    version: float = 1
-    kept: dict[str, str] = {}
+    entries: list[Entry]  # every record, also headers and what pi itself would not see
+    version: float = 1  # of the header; 1 when it names none
+    kept: dict[str, str] = {}  # for compactions of version 1, the id of the first kept entry by the compaction's own id
 
     @property
     def seen(self) -> list[Entry]:
@@ -169,11 +153,7 @@ class Loaded(msgspec.Struct):
 
 
 def load(files: SessionFiles, problems: list[Problem]) -> Loaded:
-    """Read every record of a session and bring it to version 3.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
+    """Read every record of a session and bring it to version 3."""
     entries: list[Entry] = []
     for part, path in enumerate(files.paths):
         before = len(problems)

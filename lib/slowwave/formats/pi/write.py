@@ -265,8 +265,7 @@ class PiWriter(Writer):
     def alone(self, target: Target) -> Generator[None]:
         """Hold Clawdbot's lock where it keeps the session; pi itself locks nothing, and a lock there is only obeyed.
 
-        Raises:
-            LockHeldError: a running client holds the lock.
+        Raises LockHeldError: a running client holds the lock.
         """
         if not target.files:
             yield
@@ -290,8 +289,7 @@ class PiWriter(Writer):
     def compaction(self, target: Target, compaction: Compaction) -> str:
         """Append a compaction; without a first kept entry it names itself, and pi keeps nothing before it.
 
-        Raises:
-            NotFoundError: the entry that is to stay first is not on the way to the leaf: pi would keep nothing.
+        Raises NotFoundError: the entry that is to stay first is not on the way to the leaf: pi would keep nothing.
         """
         if not target.files:
             raise UsageError(f"{target.id}: holds no answer to summarise yet; nothing was written")
@@ -323,11 +321,7 @@ class PiWriter(Writer):
         return self._append(target, line, under=message_id, from_root=message_id is None)
 
     def label(self, target: Target, message_id: str, label: str | None) -> str:
-        """Append a label of an entry.
-
-        Raises:
-            NotFoundError: there is no such entry.
-        """
+        """Append a label of an entry. Raises NotFoundError: there is no such entry."""
 
         def line(tail: PiTail, place: Place) -> bytes:
             if not tail.has(message_id):
@@ -413,9 +407,8 @@ class PiWriter(Writer):
 def on_disk(path: Path) -> PiTail:
     """Return the entries of a file.
 
-    Raises:
-        UnreadableError: pi would not take it for a session.
-        UsageError: it is of version 1, whose entries have no ids.
+    Raises UnreadableError: pi would not take it for a session; UsageError: it is of version 1, whose entries have no
+    ids.
     """
     header = first_record(path)
     if header.get("type") != "session" or not isinstance(header.get("id"), str):
@@ -447,8 +440,7 @@ def waiting(lines: Sequence[bytes]) -> PiTail:
 def copied(files: SessionFiles) -> Iterator[bytes]:
     """Yield every entry that pi would see, migrated, without the header.
 
-    Raises:
-        UnreadableError: pi would not take the file for a session.
+    Raises UnreadableError: pi would not take the file for a session.
     """
     loaded = _loaded(files)
     for entry in loaded.seen:
@@ -460,17 +452,9 @@ def extracted(files: SessionFiles, entry_id: str, fresh: Callable[[Container[str
     """Return the entries on the path to one entry, then the labels of these entries, as ``createBranchedSession``.
 
     Label entries on the path are left out, as in pi; unlike there, what hung under one is hung under the entry before
-    it, since a lost parent would hide everything before.
-
-    Args:
-        files: the session.
-        entry_id: the last entry of the path.
-        fresh: gives an id that is none of these.
-
-    Raises:
-        NotFoundError: no entry has this id.
-        UsageError: the path holds no answer of the assistant: pi keeps no such file.
-        UnreadableError: pi would not take the file for a session.
+    it, since a lost parent would hide everything before. ``fresh``: gives an id that is none of these. Raises
+    NotFoundError: no entry has this id; UsageError: the path holds no answer of the assistant: pi keeps no such file;
+    UnreadableError: pi would not take the file for a session.
     """
     loaded = _loaded(files)
     entries = [e for e in loaded.seen if e.type != "session" and e.id is not None]
@@ -515,11 +499,7 @@ class OpenclawWriter(PiWriter):
 
     @contextmanager
     def alone(self, target: Target) -> Generator[None]:
-        """Hold the client's lock of a transcript.
-
-        Raises:
-            UsageError: the session is rows of a database.
-        """
+        """Hold the client's lock of a transcript. Raises UsageError: the session is rows of a database."""
         self._refuse_others(target)
         with super().alone(target):
             yield

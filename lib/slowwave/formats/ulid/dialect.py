@@ -50,15 +50,10 @@ METADATA = "metadata.json"
 
 
 class Counted(NamedTuple):
-    """What the log says about the session.
+    """What the log says about the session."""
 
-    Attributes:
-        messages: how many messages it holds, of whichever role.
-        last: the timestamp of the last one as it is written, "" without one.
-    """
-
-    messages: int
-    last: str
+    messages: int  # how many messages it holds, of whichever role
+    last: str  # the timestamp of the last one as it is written, "" without one
 
 
 def new_metadata(
@@ -66,13 +61,8 @@ def new_metadata(
 ) -> dict[str, object]:
     """Return the metadata of a session without messages, in the order of the specification.
 
-    Args:
-        session_id: its ULID.
-        at: when it is created.
-        model: the model that answers.
-        name: its name, if somebody gave it one.
-        cron_job: the job that began it, which makes it a session of ``cron`` (S7.7).
-        prompt: instructions for this session only.
+    ``at``: when it is created. ``name``: its name, if somebody gave it one. ``cron_job``: the job that began it, which
+    makes it a session of ``cron`` (S7.7). ``prompt``: instructions for this session only.
     """
     now = millisecond_time(at)
     optional = {"cronJobId": cron_job, "systemPromptOverride": prompt}
@@ -91,10 +81,8 @@ def new_metadata(
 def rebuilt(known: Mapping[str, object], session_id: str, counted: Counted) -> dict[str, object]:
     """Return the metadata as they should be: those that are known, with what the log says put right.
 
-    Args:
-        known: what the file holds, nothing where there is none.
-        session_id: the session's ULID, which also says when it was created.
-        counted: what the log says.
+    ``known``: what the file holds, nothing where there is none. ``session_id``: the session's ULID, which also says
+    when it was created. ``counted``: what the log says.
     """
     created = ulid_time(session_id)
     defaults: dict[str, object] = {"createdAt": millisecond_time(created) if created else counted.last}
@@ -114,8 +102,7 @@ def rebuilt(known: Mapping[str, object], session_id: str, counted: Counted) -> d
 def read_metadata(path: Path) -> dict[str, object]:
     """Return what the file holds, nothing when there is no such file.
 
-    Raises:
-        CorruptStateError: the file cannot be read, or is not a JSON object.
+    Raises CorruptStateError: the file cannot be read, or is not a JSON object.
     """
     try:
         value: object = json.loads(path.read_bytes())
@@ -157,11 +144,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def checked_ulid(text: str) -> str:
-    """Return ``text`` when it can name a session.
-
-    Raises:
-        UsageError: it cannot; no path was made of it (S7.8).
-    """
+    """Return ``text`` when it can name a session. Raises UsageError: it cannot; no path was made of it (S7.8)."""
     if not is_ulid(text):
         raise UsageError(f"session id {text[:64]!r} is not a ULID: 26 capital letters and digits without I, L, O and U")
     return text
@@ -286,12 +269,9 @@ class UlidMessage(Message, msgspec.Struct, gc=False, eq=False):
 
 
 class UlidTranscript(Transcript):
-    """A session with its records.
+    """A session with its records."""
 
-    Attributes:
-        spoken: the messages and compactions in file order, as ``messages``.
-    """
-
+    # the messages and compactions in file order, as ``messages``
     spoken: list[UlidMessage] = msgspec.field(default_factory=list[UlidMessage])
 
     def take(self, span: Span, record: Record) -> str | None:
@@ -311,11 +291,7 @@ class Ulid:
     decoder = DECODER
 
     def read(self, files: SessionFiles) -> UlidTranscript:
-        """Read a session, all messages in file order, compactions as summaries.
-
-        Raises:
-            UnreadableError: a file cannot be opened.
-        """
+        """Read a session, all messages in file order, compactions as summaries."""
         result = UlidTranscript(self.name, files, problems=list(files.problems))
         read_linear(result, DECODER, result.take)
         result.messages = list[Message](result.spoken)
@@ -412,11 +388,7 @@ class Tail(NamedTuple):
 
 
 def tail_of(files: SessionFiles) -> Tail | None:
-    """Return the last messages and compactions of a log when they hold all that is kept, else None.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
+    """Return the last messages and compactions of a log when they hold all that is kept, else None."""
     if len(files.paths) != 1:
         return None
     suffix = Suffix(files.paths, DECODER)
