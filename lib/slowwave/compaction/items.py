@@ -7,8 +7,7 @@ from typing import Literal, NamedTuple, Protocol, cast
 
 from slowwave.compaction.files import NO_FILES, FileOperations, of_tags, without_tags
 from slowwave.compaction.tokens import Rule, fields_of
-from slowwave.formats.model import Message
-from slowwave.formats.salvage import whole
+from slowwave.formats.model import Message, whole
 
 Kind = Literal[
     "user",  # what starts a turn: a person's words, a command that they ran, a message that stands for theirs

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -329,3 +329,84 @@ def millisecond_time(at: datetime) -> str:
 def offset_time(at: datetime) -> str:
     """Return a time as Cersei writes it: UTC with microseconds and ``+00:00``."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+# JSON as it really occurs, made fit for strict decoders: valid UTF-8, no lone surrogates, no NaN. Few values need it:
+# the first of them compiles the expressions.
+
+_HIGH = rb"u[dD][89abAB][0-9a-fA-F]{2}"
+_LOW = rb"u[dD][c-fC-F][0-9a-fA-F]{2}"
+# a pair, a lone half (group 1), or any other escape; the order matters, and "\\" must be eaten as one
+_ESCAPE = rb"(?s)\\(?:" + _HIGH + rb"\\" + _LOW + rb"|(" + _HIGH + rb"|" + _LOW + rb")|.)"
+_LONE = rb"\\" + _HIGH + rb"|\\" + _LOW
+_NOT_A_NUMBER = rb'(?s)"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)'
+
+
+def without_lone_halves(raw: bytes) -> bytes:
+    """Return the JSON value ``raw`` without lone halves of surrogate pairs, as clients in JavaScript send it."""
+    return re.sub(_ESCAPE, _nothing, raw) if re.search(_LONE, raw) else raw
+
+
+def clean(raw: bytes) -> bytes:
+    """Return the JSON value ``raw`` with everything that strict decoders refuse replaced.
+
+    Bytes that are not UTF-8 and lone halves of surrogate pairs become U+FFFD, as a UTF-8 encoder would write them;
+    NaN and Infinity become null. A value that has none of these comes back as it is.
+    """
+    if not is_utf8(raw):
+        raw = raw.decode("utf-8", "replace").encode()
+    if b"\\u" in raw:
+        raw = re.sub(_ESCAPE, _whole_character, raw)
+    if b"NaN" in raw or b"Infinity" in raw:
+        raw = re.sub(_NOT_A_NUMBER, _number, raw)
+    return raw
+
+
+def _nothing(match: re.Match[bytes]) -> bytes:
+    return b"" if match[1] else match[0]
+
+
+def _whole_character(match: re.Match[bytes]) -> bytes:
+    return b"\\ufffd" if match[1] else match[0]
+
+
+def _number(match: re.Match[bytes]) -> bytes:
+    return b"null" if match[1] else match[0]
+
+
+# Values of records, decoded also where a strict decoder refuses them.
+
+
+def whole(raw: bytes) -> dict[str, Any]:
+    """Return a record as a dictionary; bytes that are not UTF-8 and lone surrogates become U+FFFD."""
+    try:
+        value: object = msgspec.json.decode(raw)
+    except REFUSALS:
+        value = lenient(raw)
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def decoded(content: msgspec.Raw) -> object:
+    """Return the value of an undecoded field, None when it is absent."""
+    raw = bytes(content)
+    if not raw:
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except REFUSALS:
+        return lenient(raw)
+
+
+def lenient(raw: bytes) -> object:
+    """Decode JSON that a strict decoder refuses, or return None when nothing can be read."""
+    import json  # noqa: PLC0415  # only damaged records need the slow decoder
+
+    cleaned = clean(raw)
+    try:
+        return msgspec.json.decode(cleaned)
+    except REFUSALS:
+        pass  # what is still odd: control characters in strings
+    try:
+        return json.loads(cleaned, strict=False)
+    except (ValueError, RecursionError):
+        return None

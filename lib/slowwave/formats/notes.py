@@ -13,8 +13,8 @@ import msgspec
 
 from slowwave.errors import MovedError
 from slowwave.formats.changes import file_state, rewrite_without
+from slowwave.formats.model import whole
 from slowwave.formats.openclaw.store import SessionEntry, SessionStore, entry_of, read_store, update_store, values_of
-from slowwave.formats.salvage import whole
 
 
 class Note(msgspec.Struct, frozen=True):

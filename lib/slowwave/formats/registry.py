@@ -25,7 +25,6 @@ from slowwave.formats.model import REFUSALS, SessionFiles, Transcript
 from slowwave.formats.openclaw import CLIENT as OPENCLAW
 from slowwave.formats.opencode import CLIENT as OPENCODE
 from slowwave.formats.pi import CLIENT as PI
-from slowwave.formats.salvage import scan_value
 from slowwave.formats.ulid import CLIENT as ULID
 
 # In the order in which they are asked whose a record or a folder is: what one of the first wrote could be taken for
@@ -150,6 +149,8 @@ def _top_fields(raw: bytes) -> dict[str, object]:
 
     Of a last one that is cut short the name is known: its value is None.
     """
+    from slowwave.formats.salvage import scan_value  # noqa: PLC0415 - few files begin with a line that is cut short
+
     fields: dict[str, object] = {}
     at = 1
     while (name := scan_value(raw, at)).status == "whole" and (colon := _COLON.match(raw, name.at)):

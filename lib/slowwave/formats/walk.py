@@ -20,7 +20,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import msgspec
 
 from slowwave.formats.lines import PACKED, open_plain
-from slowwave.formats.salvage import whole
+from slowwave.formats.model import whole
 from slowwave.formats.sessions import SUFFIX, FoundFile, FoundSession, Signature, StoreProblem, session_id
 
 # What a folder holds, read once as long as nothing in it comes or goes: for questions that are asked of each file.

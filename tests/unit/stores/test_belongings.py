@@ -238,8 +238,8 @@ def test_a_transcript_takes_its_entry_with_it_and_brings_it_back(tmp_path: Path)
     assert not lock_path(store).exists()
     [item] = trash_items(tmp_path / "trash")
     assert restore(item, tmp_path / "trash") == []
-    assert {key: entry.known() for key, entry in read_store(store).items()} == {
-        key: entry.known() for key, entry in read_store(_written(tmp_path / "expected.json", ENTRIES)).items()
+    assert {key: entry.fields for key, entry in read_store(store).items()} == {
+        key: entry.fields for key, entry in read_store(_written(tmp_path / "expected.json", ENTRIES)).items()
     }
     assert json.loads(store.read_bytes()) == ENTRIES
 

@@ -6,8 +6,7 @@ from typing import cast
 import msgspec
 
 from slowwave.formats.messages import PlainMessage, blocks_of
-from slowwave.formats.model import Block, Content, Message, Origin, Role, Span, Text, ToolResult, parse_time
-from slowwave.formats.salvage import decoded
+from slowwave.formats.model import Block, Content, Message, Origin, Role, Span, Text, ToolResult, decoded, parse_time
 
 MESSAGE_TYPES = frozenset({"user", "assistant", "system"})
 # Enough of a content to see what its first block is.

@@ -4,22 +4,19 @@ Cersei shares the folders, and a plain folder of transcripts, or a folder of suc
 client: their content tells.
 """
 
-import json
 import os
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Hook, is_folder
-from slowwave.formats.model import parse_time
-from slowwave.formats.salvage import whole
+from slowwave.formats.model import parse_time, whole
 from slowwave.formats.sessions import SUFFIX, Place, StoredSession, StoreProblem
 from slowwave.formats.walk import MEMORY, SIDE_FOLDER, SIDE_PREFIX, SUFFIXES, names_in
 from slowwave.places import home_folder
-from slowwave.processes import created_at, is_running, start_ticks
 
 # A record that carries one of these is Claude Code's, also where a `session_id` stands beside it.
 ENVELOPE = frozenset({"sessionId", "leafUuid", "parentUuid", "isSidechain", "isSnapshotUpdate", "snapshotMessageId"})
@@ -278,6 +275,8 @@ def is_same_process(pid: int, started: object) -> bool:
 
     An unknown form of ``started`` proves nothing: the process then counts as the same one.
     """
+    from slowwave.processes import created_at, is_running  # noqa: PLC0415 - a listing asks for no process
+
     if not is_running(pid):
         return False
     created = created_at(pid)
@@ -294,6 +293,8 @@ def _may_be_start(started: object, created: float, pid: int) -> bool:
             return abs(number - created) <= _START_TOLERANCE_S
         if int(number) in _MILLISECONDS:
             return abs(number / 1000 - created) <= _START_TOLERANCE_S
+        from slowwave.processes import start_ticks  # noqa: PLC0415 - as above
+
         ticks = start_ticks(pid)
         return ticks is None or ticks == int(number)
     return True
@@ -309,11 +310,11 @@ def _claims(folder: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if not name.endswith(".json") or not pid.isdigit():
             continue
         try:
-            claim: object = json.loads((folder / name).read_bytes())
-        except (OSError, ValueError):
-            continue  # being written, or gone again
-        if isinstance(claim, dict):
-            yield int(pid), cast("dict[str, Any]", claim)
+            claim = whole((folder / name).read_bytes())
+        except OSError:
+            continue  # gone again
+        if claim:  # else it is being written
+            yield int(pid), claim
 
 
 CLIENT = ClaudeCode()

@@ -18,12 +18,9 @@ from typing import Any, cast
 from slowwave.errors import LockHeldError, RefusedError, UnreadableError, UsageError
 from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Hook, is_folder
 from slowwave.formats.lines import PACKED, is_compressed
-from slowwave.formats.model import SessionFiles, Transcript
-from slowwave.formats.salvage import whole
+from slowwave.formats.model import SessionFiles, Transcript, whole
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
-from slowwave.formats.tail import lines_backward
 from slowwave.formats.walk import SUFFIXES, Header, K, Walk, known_folder, sessions_naming
-from slowwave.locks import locked_file
 from slowwave.places import home_folder
 
 SESSIONS, ARCHIVED, INDEX = "sessions", "archived_sessions", "session_index.jsonl"
@@ -315,6 +312,8 @@ def _remove(path: Path, fd: int) -> None:
 
 @contextmanager
 def _coordinated(path: Path) -> Generator[None]:
+    from slowwave.locks import locked_file  # noqa: PLC0415 - a listing asks for no lock
+
     try:
         with locked_file(path.with_name(_COORDINATION), create=True, timeout_s=_COORDINATION_S):
             yield
@@ -419,6 +418,8 @@ def thread_names(home: Path) -> dict[str, str]:
 
 @lru_cache(maxsize=4)
 def _read_names(path: Path, size: int, mtime_ns: int, ino: int) -> dict[str, str]:  # noqa: ARG001 - parts of the key
+    from slowwave.formats.tail import lines_backward  # noqa: PLC0415 - only where threads have names
+
     names: dict[str, str] = {}
     for _, line in lines_backward(path, end=size):
         fields = whole(line)

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
-from slowwave.formats.model import REFUSALS, Span
-from slowwave.formats.salvage import clean, decoded, whole
+from slowwave.formats.model import REFUSALS, Span, clean, decoded, whole
 
 # Line types of every era (formats.md §8.2); all but the first three carry nothing that the model sees.
 KNOWN_TYPES = frozenset(

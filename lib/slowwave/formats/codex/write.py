@@ -34,8 +34,7 @@ from slowwave.formats.codex.messages import (
 from slowwave.formats.codex.records import KNOWN_ITEMS, Line, is_of_sub_agent, is_paginated, item_of
 from slowwave.formats.codex.replay import USER_TOKENS, Sent, is_boundary, replay, rolled_back, starts_turn
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall, millisecond_time
-from slowwave.formats.salvage import whole
+from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall, millisecond_time, whole
 from slowwave.formats.writing import Compaction, Content, Draft, Target, Writer, first_record, records_backward, unknown
 
 # Lines as Codex writes them, for appending: one JSON object with its newline, nothing decided here.

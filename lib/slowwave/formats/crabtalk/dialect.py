@@ -35,10 +35,11 @@ from slowwave.formats.model import (
     ToolCall,
     ToolResult,
     Transcript,
+    clean,
+    decoded,
     offset_time,
     parse_time,
 )
-from slowwave.formats.salvage import clean, decoded
 from slowwave.formats.tail import Suffix, first_record
 
 # Lines of crabtalk's sessions and the messages made of them: OpenAI's shapes, without ids or times of their own.

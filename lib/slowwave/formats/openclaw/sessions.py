@@ -13,11 +13,10 @@ import msgspec
 
 from slowwave.errors import UnreadableError, UsageError
 from slowwave.formats.database import opened_read_only, text_of, unpacked
-from slowwave.formats.model import REFUSALS, Problem, RowSpan, SessionOrigin, Transcript
+from slowwave.formats.model import REFUSALS, Problem, RowSpan, SessionOrigin, Transcript, clean, whole
 from slowwave.formats.openclaw.store import NAME as STORE_NAME
 from slowwave.formats.openclaw.store import SessionEntry, SessionStore, parse_key, read_store
 from slowwave.formats.pi.records import DECODER, Entry, entry_of, text_or_empty
-from slowwave.formats.salvage import clean, whole
 from slowwave.formats.sessions import SUFFIX, Source, StoreProblem
 
 # Sessions in OpenClaw's ``openclaw-agent.sqlite``, opened read-only and never written (OpenClaw 2026.9.6).

@@ -15,8 +15,8 @@ import msgspec
 from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import replacement, write_all
 from slowwave.formats.locks import STORE_LOCK, held_lock
-from slowwave.formats.model import REFUSALS, SessionOrigin
-from slowwave.formats.salvage import clean, scan_value
+from slowwave.formats.model import REFUSALS, SessionOrigin, clean
+from slowwave.formats.salvage import scan_value
 
 # Session keys: which conversation of an agent a message belongs to, built as the client builds them, and read.
 #

@@ -20,7 +20,7 @@ from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.formats.database import HEADER, opened_read_only, text_of
 from slowwave.formats.lines import open_regular, relaxed_collector
 from slowwave.formats.messages import chain
-from slowwave.formats.model import Message, Problem, SessionFiles, Transcript
+from slowwave.formats.model import Message, Problem, SessionFiles, Transcript, whole
 from slowwave.formats.opencode.records import (
     KNOWN_PARTS,
     Session,
@@ -33,7 +33,6 @@ from slowwave.formats.opencode.records import (
     take_back,
 )
 from slowwave.formats.opencode.storage import MESSAGES, Database, Export, RowRecords, Tree, opened_session
-from slowwave.formats.salvage import whole
 
 _ROLES = frozenset({"user", "assistant"})
 

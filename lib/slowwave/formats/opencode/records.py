@@ -25,8 +25,8 @@ from slowwave.formats.model import (
     Thinking,
     ToolCall,
     ToolResult,
+    whole,
 )
-from slowwave.formats.salvage import whole
 
 KNOWN_PARTS = frozenset(
     {

@@ -29,6 +29,8 @@ from slowwave.formats.model import (
     ToolResult,
     Transcript,
     parse_time,
+    whole,
+    without_lone_halves,
 )
 from slowwave.formats.pi.records import (
     DECODER,
@@ -52,7 +54,6 @@ from slowwave.formats.pi.records import (
     shell_text,
     text_or_empty,
 )
-from slowwave.formats.salvage import whole, without_lone_halves
 from slowwave.formats.sessions import session_id
 from slowwave.formats.tail import Suffix, first_record
 

@@ -26,9 +26,10 @@ from slowwave.formats.model import (
     Thinking,
     ToolCall,
     ToolResult,
+    clean,
+    decoded,
     parse_time,
 )
-from slowwave.formats.salvage import clean, decoded
 
 KNOWN_TYPES = frozenset(
     {

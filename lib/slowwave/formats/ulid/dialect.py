@@ -32,11 +32,12 @@ from slowwave.formats.model import (
     Text,
     ToolCall,
     Transcript,
+    clean,
+    decoded,
     millisecond_time,
     parse_time,
 )
 from slowwave.formats.pi.records import block_of, compaction_text, parts_of, result_of
-from slowwave.formats.salvage import clean, decoded
 from slowwave.formats.tail import Suffix
 from slowwave.formats.ulid import is_ulid
 

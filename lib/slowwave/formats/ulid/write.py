@@ -15,8 +15,7 @@ from slowwave.errors import CorruptStateError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, private_folder
 from slowwave.formats.changes import append_records
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Text, Thinking, ToolCall, millisecond_time
-from slowwave.formats.salvage import clean
+from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Text, Thinking, ToolCall, clean, millisecond_time
 from slowwave.formats.tail import lines_backward
 from slowwave.formats.ulid import dialect
 from slowwave.formats.ulid.dialect import (

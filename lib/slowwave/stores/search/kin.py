@@ -11,9 +11,8 @@ import msgspec
 from slowwave.errors import UnreadableError
 from slowwave.formats.claude import FOLDER_OF_PROJECT, ProjectFolder
 from slowwave.formats.codex.dialect import CodexTranscript
-from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Transcript, parse_time
+from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Transcript, clean, parse_time
 from slowwave.formats.registry import CLIENTS, by_name, client_of
-from slowwave.formats.salvage import clean
 from slowwave.formats.sessions import SUFFIX, Place, StoreProblem
 from slowwave.formats.walk import SIDE_FOLDER, Walk
 from slowwave.stores.catalogue import Catalogue, shown_of
