@@ -236,11 +236,10 @@ class Client:
     is_unnamed: bool = False  # its sessions are not called by the names of their files
     has_parts: bool = False  # a session may go on in further files
     refuses_large: bool = False  # it loads no session over ``store.warn_bytes``
-    refers: bool = False  # a fork needs, or names, the session that it came from
-    refers_by_id: bool = False  # a fork is read together with that session, which it refers to by its id
+    # how a fork names the session that it came from: by its id, without which it cannot be read, or by its file
+    refers: Literal["", "id", "file"] = ""
     # what of the folder that ``store_of`` names is needed beside a session; None for all of it
     store_names: tuple[str, ...] | None = None
-    names_origin: bool = False  # a fork names the file that it came from
     owner_in_records: bool = False  # a sub-agent's session names the one that it works for; else their places tell
     # the command that goes on with a session, with ID and PATH for its own; () for none. Each was taken from the
     # client's own help, Cersei's from its document.

@@ -13,12 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from slowwave.errors import UnreadableError
+from slowwave.formats.lines import open_regular
 
 if TYPE_CHECKING:
     import sqlite3
     from types import TracebackType
 
 HEADER = b"SQLite format 3\0"
+
+
+def is_database(path: Path) -> bool:
+    """Say whether a file begins as a database does."""
+    with open_regular(path) as file:
+        return file.read(len(HEADER)) == HEADER
 
 
 @contextmanager

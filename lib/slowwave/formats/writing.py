@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, cast
 from uuid import uuid4
 
@@ -35,6 +36,27 @@ Content = str | Sequence[Block]
 def new_uuid() -> str:
     """Return a random id in the form that most clients use."""
     return str(uuid4())
+
+
+def client_blocks(
+    content: Content, *, call: tuple[str, str], thinking: Mapping[str, object] = MappingProxyType({})
+) -> list[Mapping[str, object]]:
+    """Return content as blocks; text becomes one text block, and what is the client's own already stays as it is.
+
+    ``call``: what the client calls the block of a call, and the arguments in it. ``thinking``: what it puts beside the
+    text of a thought.
+    """
+    found: list[Mapping[str, object]] = []
+    for item in (Text(content),) if isinstance(content, str) else content:
+        if isinstance(item, Text):
+            found.append({"type": "text", "text": item.text})
+        elif isinstance(item, Thinking):
+            found.append({"type": "thinking", "thinking": item.text, **thinking})
+        elif isinstance(item, ToolCall):
+            found.append({"type": call[0], "id": item.id, "name": item.name, call[1]: item.args})
+        else:
+            found.append(item)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,7 +216,7 @@ class CerseiBare:
             for span, body in read_records(path, _BARE_DECODER, result.problems, part=part):
                 result.records += 1
                 if body.role in BARE_ROLES:
-                    result.messages.append(CerseiMessage(Entry(body.role, message=body), span))
+                    result.messages.append(CerseiMessage(Entry(type=body.role, message=body), span))
                 else:
                     kind = f"role {body.role}"
                     result.unknown_types[kind] = result.unknown_types.get(kind, 0) + 1

@@ -22,10 +22,9 @@ class Body(msgspec.Struct, gc=False):
     id: str | None = None
 
 
-class Entry(msgspec.Struct, gc=False):
-    """Any line of a transcript (code: ``TranscriptEntry``, tagged by ``type``)."""
+class Fields(msgspec.Struct, gc=False):
+    """The fields of a line but the one that tells what it is."""
 
-    type: str = ""
     uuid: str | None = None
     parent_uuid: str | None = None
     timestamp: str | None = None
@@ -36,6 +35,12 @@ class Entry(msgspec.Struct, gc=False):
     summary: str | None = None
     messages_compacted: int | None = None
     deleted_uuid: str | None = None
+
+
+class Entry(Fields, gc=False):
+    """Any line of a transcript (code: ``TranscriptEntry``, tagged by ``type``)."""
+
+    type: str = ""
 
 
 class CerseiMessage(Message, msgspec.Struct, gc=False, eq=False):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.cersei.records import MESSAGE_TYPES, Body, CerseiMessage, Entry
+from slowwave.formats.cersei.records import MESSAGE_TYPES, CerseiMessage, Entry, Fields
 from slowwave.formats.client import Notes
 from slowwave.formats.lines import PACKED, open_regular, read_records
 from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Span
@@ -374,22 +374,8 @@ _BLOCK_BYTES = 128 << 10
 _PACKED = 4096
 
 
-class _Fields(msgspec.Struct, tag_field="type", gc=False):
-    """All fields of an entry: a value of another type makes it none, as in :class:`Entry`."""
-
-    uuid: str | None = None
-    parent_uuid: str | None = None
-    timestamp: str | None = None
-    session_id: str | None = None
-    cwd: str | None = None
-    is_sidechain: bool | None = None
-    message: Body | None = None
-    summary: str | None = None
-    messages_compacted: int | None = None
-    deleted_uuid: str | None = None
-
-
-class _Message(_Fields, gc=False):
+# a value of another type makes an entry none, as it does in :class:`Entry`
+class _Message(Fields, tag_field="type", gc=False):
     pass
 
 
@@ -405,7 +391,7 @@ class _System(_Message, tag="system", gc=False):
     pass
 
 
-class _Marker(_Fields, gc=False):
+class _Marker(Fields, tag_field="type", gc=False):
     pass
 
 

@@ -19,7 +19,7 @@ from slowwave.formats.claude.dialect import CLAUDE
 from slowwave.formats.claude.records import Node, Tree
 from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import REFUSALS, SessionFiles, Span, Text, Thinking, ToolCall, millisecond_time, parse_time
+from slowwave.formats.model import REFUSALS, SessionFiles, Span, millisecond_time, parse_time
 from slowwave.formats.sessions import StoredSession, base_path
 from slowwave.formats.tail import lines_backward
 from slowwave.formats.walk import SIDE_FOLDER
@@ -32,6 +32,7 @@ from slowwave.formats.writing import (
     Target,
     Where,
     Writer,
+    client_blocks,
     marked,
     record_with,
     unknown,
@@ -59,19 +60,7 @@ _CONTINUED = (
 
 def blocks_of(content: Content) -> list[Mapping[str, object]]:
     """Return content as blocks of the API; text becomes one text block, mappings stay as they are."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [_block(item) for item in content]
-
-
-def _block(item: Mapping[str, object] | Text | Thinking | ToolCall) -> Mapping[str, object]:
-    if isinstance(item, Text):
-        return {"type": "text", "text": item.text}
-    if isinstance(item, Thinking):
-        return {"type": "thinking", "thinking": item.text, "signature": ""}
-    if isinstance(item, ToolCall):
-        return {"type": "tool_use", "id": item.id, "name": item.name, "input": item.args}
-    return item
+    return client_blocks(content, call=("tool_use", "input"), thinking={"signature": ""})
 
 
 def result_block(call_id: str, content: Content, *, is_error: bool) -> Mapping[str, object]:

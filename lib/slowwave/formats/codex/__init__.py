@@ -61,8 +61,7 @@ class Codex(Client):
     shows = "Codex (payload)"
     reader = "codex.dialect:CODEX"
     writer = "codex.write:CodexWriter"
-    refers = True
-    refers_by_id = True
+    refers = "id"
     store_names = (SESSIONS, ARCHIVED, INDEX)
     resume = ("codex", "resume", "ID")
     tested = "0.169.0"

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from slowwave.formats.client import Told
-from slowwave.formats.database import HEADER
-from slowwave.formats.lines import open_regular, relaxed_collector
+from slowwave.formats.database import is_database
+from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.model import Block, Content, Injected, Message, SessionFiles, Span, Text, Transcript
 from slowwave.formats.openclaw import OWN_TYPES
 from slowwave.formats.openclaw.sessions import About, Database, opened_session
@@ -300,7 +300,7 @@ class Openclaw:
         """
         result = OpenclawTranscript(self.name, files, problems=list(files.problems))
         with relaxed_collector():
-            if _is_database(files):
+            if is_database(files.paths[0]):
                 loaded = _from_rows(result)
             else:
                 loaded = load(files, result.problems)
@@ -324,7 +324,7 @@ class Openclaw:
 
     def tail(self, files: SessionFiles) -> OpenclawTranscript | None:
         """Return the end of a compacted file, from the first entry on that its last compaction keeps."""
-        tail = None if _is_database(files) else tail_of(files)
+        tail = None if is_database(files.paths[0]) else tail_of(files)
         if tail is None or any(e.type in OWN_TYPES for e in tail.loaded.entries):
             return None
         if tail.path[-1].role == "user":
@@ -344,11 +344,6 @@ class Openclaw:
     def told(self, span: Span, record: Envelope, *, is_first: bool = False, by_agent: bool = False) -> Told:  # noqa: ARG002
         """Return what an entry of a file tells: the header, a name of the session, or a message."""
         return told_by(entry_of(record, span), OpenclawMessage)
-
-
-def _is_database(files: SessionFiles) -> bool:
-    with open_regular(files.paths[0]) as file:
-        return file.read(len(HEADER)) == HEADER
 
 
 def _from_rows(result: OpenclawTranscript) -> Loaded:

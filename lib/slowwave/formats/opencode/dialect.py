@@ -17,8 +17,8 @@ import msgspec
 
 from slowwave.clock import Clock
 from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.formats.database import HEADER, opened_read_only, text_of
-from slowwave.formats.lines import open_regular, relaxed_collector
+from slowwave.formats.database import is_database, opened_read_only, text_of
+from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import chain
 from slowwave.formats.model import Message, Problem, SessionFiles, Transcript, whole
 from slowwave.formats.opencode.records import (
@@ -91,9 +91,7 @@ def _model(session: Session, live: Sequence[Stored]) -> str:
 
 def _load(files: SessionFiles, result: OpencodeTranscript) -> None:
     path = files.paths[0]
-    with open_regular(path) as file:
-        is_database = file.read(len(HEADER)) == HEADER
-    if is_database:
+    if is_database(path):
         rows = Database(path, files.id, result.problems)
         result.session, result.stored = rows.session, rows.stored
         result.files = SessionFiles(rows.session.id, files.paths, files.problems)

@@ -20,8 +20,7 @@ _DASHES = str.maketrans("/\\:", "---")
 class TreeFiles(Client):
     """What holds for files of pi's form, whoever wrote them: a header, and entries that name their parents."""
 
-    refers = True
-    names_origin = True
+    refers = "file"
     # UTF-16 units of what the transcript shows to one counted token, from the first answer to the last one: three
     # sessions of pi's authors, all between 3.01 and 3.02
     guess = Guess(measured=3.0)

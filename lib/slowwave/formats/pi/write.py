@@ -19,7 +19,7 @@ import orjson
 from slowwave.errors import LockHeldError, UnreadableError, UsageError
 from slowwave.formats.changes import append_records
 from slowwave.formats.locks import held_lock, holder, lock_path
-from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall, millisecond_time, parse_time
+from slowwave.formats.model import SessionFiles, millisecond_time, parse_time
 from slowwave.formats.openclaw.store import NAME as CLAWDBOT_STORE
 from slowwave.formats.pi.dialect import PI
 from slowwave.formats.pi.records import Entry, Loaded, load, text_or_empty
@@ -32,6 +32,7 @@ from slowwave.formats.writing import (
     Means,
     Target,
     Writer,
+    client_blocks,
     first_record,
     record_with,
     records_backward,
@@ -109,19 +110,7 @@ def result_message(content: Content, *, at: datetime, call_id: str, tool: str, i
 
 
 def _blocks(content: Content) -> list[Mapping[str, object]]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [_block(item) for item in content]
-
-
-def _block(item: Mapping[str, object] | Text | Thinking | ToolCall) -> Mapping[str, object]:
-    if isinstance(item, Text):
-        return {"type": "text", "text": item.text}
-    if isinstance(item, Thinking):
-        return {"type": "thinking", "thinking": item.text}
-    if isinstance(item, ToolCall):
-        return {"type": "toolCall", "id": item.id, "name": item.name, "arguments": item.args}
-    return item
+    return client_blocks(content, call=("toolCall", "arguments"))
 
 
 def _milliseconds(at: datetime) -> int:
