@@ -47,7 +47,7 @@ class Said(Item):
     channel: Channel = "typed"  # how a person's words came in; "typed" of the assistant
     is_last: bool = True  # nothing of the same speaker follows before the other one speaks
     refused: str = ""  # what the assistant was about to do, where the words are a reason for refusing it
-    # which of slowwave's own commands the words stood behind (:mod:`slowwave.reading.commands`), or ""
+    # which of slowwave's own commands the words stood behind (:mod:`slowwave.reading.harness`), or ""
     command: str = ""
     by_program: bool = False  # a program may have typed that command
 

@@ -73,7 +73,7 @@ class Cersei:
         return self._tail(files, notes)
 
     def _tail(self, files: SessionFiles, notes: Notes | None) -> CerseiTranscript | None:
-        from slowwave.formats.cersei.tail import tail_of  # noqa: PLC0415  # only contexts need it
+        from slowwave.formats.cersei.records import tail_of  # noqa: PLC0415  # only contexts need it
 
         found = tail_of(files, notes) if self.mode == "seed" else None
         if found is None:
