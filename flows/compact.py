@@ -10,9 +10,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.parameters import CompactParameters
-from tasks.planning import planned
-from tasks.publication import published
-from tasks.stages import carry_out
+from tasks.stages import carry_out, planned, published
 
 
 @flow(name="compact")

@@ -11,9 +11,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.parameters import NightlyParameters
-from tasks.planning import planned
-from tasks.publication import published
-from tasks.stages import carry_out
+from tasks.stages import carry_out, planned, published
 
 
 @flow(name="nightly")

@@ -10,9 +10,7 @@ from prefect import flow
 from prefect.client.schemas.objects import State
 
 from slowwave.jobs.parameters import RetainParameters
-from tasks.planning import planned
-from tasks.publication import published_retention
-from tasks.stages import carry_out
+from tasks.stages import carry_out, planned, published_retention
 
 
 @flow(name="retain")

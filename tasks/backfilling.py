@@ -11,22 +11,19 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 from prefect.states import Completed, Failed
 
-from slowwave.jobs.backfill.engines import Done, Read, reading
 from slowwave.jobs.backfill.landing import land_shard
 from slowwave.jobs.backfill.plan import table_of
-from slowwave.jobs.backfill.run import UNFINISHED, Ended, at_once, lead
-from slowwave.jobs.backfill.story import Begun, begin
+from slowwave.jobs.backfill.run import UNFINISHED, Begun, Ended, at_once, begin, lead
+from slowwave.jobs.backfill.shard import Done, ShardReader, reading
 from slowwave.jobs.conclusion import outcome_of
 from slowwave.jobs.parameters import Action, BackfillParameters
 from slowwave.jobs.run import discreet
-from slowwave.jobs.tables import printable
+from slowwave.jobs.story import printable
 from slowwave.observability.progress import watched_by, watcher
 from slowwave.report import Report
-from tasks.announcement import announce
-from tasks.discretion import discreet_errors
-from tasks.logs import name_run
-from tasks.progress import Shown
+from tasks.logs import Shown, discreet_errors, name_run
 from tasks.repeating import repeatable
+from tasks.stages import announce
 
 # Longer than any shard; it only breaks a hung file system out.
 TIMEOUT_S = 24 * 3600
@@ -48,7 +45,7 @@ def begin_backfill(given: BackfillParameters) -> Begun:
 
 # Pieces that were read are not read again, so repeating is safe.
 @repeatable(named="read-{number}", timeout_s=TIMEOUT_S)
-def read_one_shard(read: Read, folder: Path, number: int) -> Done:
+def read_one_shard(read: ShardReader, folder: Path, number: int) -> Done:
     """Read one shard, by whatever means."""
     return read(folder, number)
 

@@ -6,7 +6,7 @@ from typing import ParamSpec, TypeVar
 from prefect import Task
 from prefect.cache_policies import NO_CACHE
 
-from tasks.discretion import discreet_errors
+from tasks.logs import discreet_errors
 
 P = ParamSpec("P")
 R = TypeVar("R")

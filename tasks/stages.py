@@ -1,21 +1,97 @@
-"""The stages of a job as task runs: over batches of sessions, over groups of projects, or once."""
+"""A run as Prefect tells it: planned, its stages as task runs over batches, groups or all at once, and what it shows.
+
+What is shown are artifacts that people read, the final state with the report, and events that automations wait for.
+"""
 
 import os
-from collections.abc import Mapping
+import socket
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from prefect import Task, task
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
-from prefect.client.schemas.objects import State
+from prefect.client.schemas.objects import State, TaskRun
+from prefect.events import emit_event
+from prefect.states import Completed, Failed
 
+from slowwave.context import clock_of, new_run_id
 from slowwave.jobs import steps
+from slowwave.jobs.conclusion import Concluded, followed, outcome_of
+from slowwave.jobs.parameters import JobParameters, run_of
 from slowwave.jobs.portions import Reports, extract_portion, group_portion, whole_portion
-from slowwave.jobs.story import Tally
+from slowwave.jobs.steps import rehearses
+from slowwave.jobs.story import (
+    Plan,
+    Tally,
+    funnel,
+    memory_diff,
+    plan_job,
+    plan_rows,
+    printable,
+    reclaimed,
+    retained_rows,
+)
+from slowwave.locks import beside_jobs
+from slowwave.memory.rehearsal import rehearsing
+from slowwave.observability.alarms import events_of
+from slowwave.observability.page import markdown_of
 from slowwave.observability.progress import watcher
 from slowwave.report import Report
-from tasks.discretion import discreet_errors
-from tasks.progress import progress
+from slowwave.retention.audit import AuditLog
+from tasks.logs import discreet_errors, logged, name_run, progress
 from tasks.repeating import repeatable
+
+
+def _is_passing(_task: Task[..., object], _run: TaskRun, state: State[object]) -> bool:
+    """Say whether a failure may pass by itself: a file system that is away, not a wrong setting."""
+    return isinstance(state.result(raise_on_failure=False), OSError)
+
+
+# Reads only, so repeating is safe.
+@task(
+    cache_policy=NO_CACHE,
+    retries=2,
+    retry_delay_seconds=[2, 10],
+    retry_jitter_factor=0.5,
+    retry_condition_fn=_is_passing,
+)
+@discreet_errors()
+def plan_run(job: str, given: JobParameters, rehearsal: Path | None) -> Plan:
+    """Return the plan of a run."""
+    return plan_job(job, replace(run_of(given, os.environ), rehearsal=rehearsal))
+
+
+@contextmanager
+def planned(job: str, given: JobParameters) -> Generator[Tally]:
+    """Plan a run and hand out its tally; the manifest goes when the run is over, however it ends."""
+    run_id = given.run_id or new_run_id(clock_of(given.now))
+    with _followed(job, run_id, given) as rehearsal:
+        plan = plan_run(job, given.model_copy(update={"run_id": run_id}), rehearsal)
+        try:
+            name_run(printable(plan.title))
+            with discreet_errors(), plan.logs():
+                yield Tally(plan)
+        finally:
+            plan.manifest.unlink(missing_ok=True)
+
+
+@contextmanager
+def _followed(job: str, run_id: str, given: JobParameters) -> Generator[Path | None]:
+    """Do what goes on around a run, and hand out where a dry run rehearses."""
+    # Logged is a dry run, too: what it shows is kept by the scheduler. Followed from here to the end, a run says in its
+    # note that it was cancelled also when that falls between its plan and its first step.
+    with (
+        beside_jobs(os.environ),
+        logged(),
+        followed(run_id, os.environ, dry_run=given.dry_run),
+        rehearsing(wanted=rehearses(job, dry_run=given.dry_run)) as rehearsal,
+    ):
+        yield rehearsal
+
 
 # Longer than any night; it only breaks a hung file system out.
 TIMEOUT_S = 4 * 3600
@@ -136,3 +212,45 @@ def _once(step: Task[[Path], Report], tally: Tally) -> None:
     else:
         tally.lose(step.name, result)
     watcher().done(step.name, "")
+
+
+def announce(concluded: Concluded | None) -> None:
+    """Publish the report of the nights, and emit one event for the run and one for each of its alarms."""
+    if concluded is None:
+        return
+    create_markdown_artifact(markdown_of(concluded.view), key="nights", description="The report of the nights")
+    for event in events_of(concluded.night, socket.gethostname()):
+        emit_event(event.name, resource=event.resource, payload=event.payload)
+
+
+def published(tally: Tally) -> State[dict[str, Any]]:
+    """Publish the artifacts of a run and return its final state, which carries the report."""
+    (report, concluded), job = tally.concluded(os.environ), tally.plan.job
+    announce(concluded)
+    create_table_artifact(funnel(tally), key=f"{job}-funnel", description="From sessions to memories")
+    if tally.plan.dry_run:
+        create_table_artifact(plan_rows(report), key=f"{job}-plan", description="What a run would do now")
+    else:
+        create_markdown_artifact(
+            memory_diff(report, tally.diffs()), key=f"{job}-memory-diff", description="What changed, and why"
+        )
+    return _state(tally, report)
+
+
+def published_retention(tally: Tally) -> State[dict[str, Any]]:
+    """Publish what retention did, or would do, and what that has come to over time."""
+    report, concluded = tally.concluded(os.environ)
+    announce(concluded)
+    create_table_artifact(retained_rows(report), key="retain-plan", description="What goes, what stays, and why")
+    create_markdown_artifact(
+        reclaimed(AuditLog(os.environ).lines()), key="retain-reclaimed", description="Bytes removed and freed by week"
+    )
+    return _state(tally, report)
+
+
+def _state(tally: Tally, report: Report) -> State[dict[str, Any]]:
+    outcome = outcome_of(report, dry_run=tally.plan.dry_run)
+    message, data = printable(outcome.message), report.to_builtins()
+    if outcome.name == "Failed":
+        return Failed(message=message, data=data)
+    return Completed(name=outcome.name, message=message, data=data)

@@ -10,7 +10,7 @@ import pytest
 
 from slowwave.cli.screen import Screen, lines
 from slowwave.clock import FixedClock
-from slowwave.jobs.run import Run
+from slowwave.context import Run
 from slowwave.jobs.story import run_job
 from slowwave.samples import build
 from slowwave.settings import load_settings

@@ -13,7 +13,7 @@ import pytest
 
 from slowwave.errors import SettingsError
 from slowwave.settings import ENV_PREFIX, Settings, default_text, load_settings
-from slowwave.settings.rules import ClassRules
+from slowwave.settings.model import ClassRules
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "settings.md"

@@ -11,8 +11,7 @@ if TYPE_CHECKING:
 
     from slowwave.formats.model import Message, Text, ToolCall, Transcript
     from slowwave.formats.writing import Compaction, Draft
-    from slowwave.library import Dreaming, context_of, read_session
-    from slowwave.stores.sessions import Sessions
+    from slowwave.library import Dreaming, Sessions, context_of, read_session
 
 __version__ = "0.1.0"
 __all__ = [
@@ -33,7 +32,7 @@ _PLACES = {
     "Draft": "formats.writing",
     "Dreaming": "library",
     "Message": "formats.model",
-    "Sessions": "stores.sessions",
+    "Sessions": "library",
     "Text": "formats.model",
     "ToolCall": "formats.model",
     "Transcript": "formats.model",

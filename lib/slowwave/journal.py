@@ -22,24 +22,18 @@ import msgspec
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, file_bytes, private_folder
-from slowwave.processes import is_running
+from slowwave.locks import is_running
 
 T = TypeVar("T")
 _DIGITS = 24
 
 
 class Form(NamedTuple, Generic[T]):
-    """What notes of one kind are.
+    """What notes of one kind are."""
 
-    Attributes:
-        kind: their type.
-        wrong: what a file that holds something else is told to be: "is no note of a purge".
-        remedy: what to do about it.
-    """
-
-    kind: type[T]
-    wrong: str
-    remedy: str
+    kind: type[T]  # their type
+    wrong: str  # what a file that holds something else is told to be: "is no note of a purge"
+    remedy: str  # what to do about it
 
 
 def read_note(path: Path, form: Form[T]) -> T | None:

@@ -1,19 +1,24 @@
-"""Limits as people write them in settings: ``6 months``, ``10 GB``, ``unlimited``."""
+"""Lengths, amounts and times as people write them: ``30m``, ``6 months``, ``10 GB``, ``7d`` (ago), ``20 Nov 2026``."""
 
 import re
-from datetime import datetime, timedelta
-from math import inf
+from datetime import UTC, datetime, time, timedelta
+from itertools import product
+from math import inf, isinf
 from typing import Self
+
+from slowwave.errors import UsageError
 
 UNLIMITED = "unlimited"
 OFF = "off"
 _MOST = 2**63 - 1
 _ITEM = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)")
-_FORMS = "write for example 12h, 30d, 2 weeks, 6 months, 1y or unlimited"
+_PERIODS = "write for example 12h, 30d, 2 weeks, 6 months, 1y or unlimited"
+_DURATIONS = "write for example 30m, 12h, 7d or 2 weeks"
+_MOMENTS = "write a date such as 2026-11-20, a date with a time, or how long ago: 36h, 7d, 6 months"
 # a calendar's own units keep their meaning: one month before 31 March is the end of February
 _CALENDAR = {"month": 1, "mo": 1, "mon": 1, "y": 12, "yr": 12, "year": 12}
 _EXACT = {
-    "s": "seconds", "sec": "seconds", "second": "seconds", "min": "minutes", "minute": "minutes",
+    "s": "seconds", "sec": "seconds", "second": "seconds", "m": "minutes", "min": "minutes", "minute": "minutes",
     "h": "hours", "hour": "hours", "d": "days", "day": "days", "w": "weeks", "week": "weeks",
 }  # fmt: skip
 _BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*(b|bytes?|[kmgt]i?b?)?", re.IGNORECASE)
@@ -29,10 +34,6 @@ class Period:
 
         Args:
             value: a text such as ``30d``, ``6 months``, ``1y 6 months`` or ``unlimited``.
-
-        Raises:
-            ValueError: it is none; a bare number is refused, nobody can tell hours from days in a settings file, and
-                so is ``6m``, since half of those who write it mean months.
         """
         self.text = str(value).strip()
         # months, and what is of a fixed length
@@ -98,11 +99,7 @@ class PeriodOrOff(Period):
     __slots__ = ("is_off",)
 
     def __init__(self, value: object) -> None:
-        """Read a period, or that there is none.
-
-        Raises:
-            ValueError: it is neither.
-        """
+        """Read a period, or that there is none."""
         self.is_off = str(value).strip().lower() == OFF
         try:
             super().__init__("0s" if self.is_off else value)
@@ -115,11 +112,7 @@ class Count(int):
     """A number of things, at least 1, or ``unlimited``."""
 
     def __new__(cls, value: object) -> Self:
-        """Read a count.
-
-        Raises:
-            ValueError: it is no whole number, or less than 1: what keeps nothing would remove everything.
-        """
+        """Read a count."""
         text = str(value).strip().lower()
         if text == UNLIMITED:
             return super().__new__(cls, _MOST)
@@ -141,11 +134,7 @@ class ByteCount(Count):
     """A number of bytes, at least 1, or ``unlimited``. ``kB``, ``MB`` are decimal, ``KiB``, ``MiB`` binary."""
 
     def __new__(cls, value: object) -> Self:
-        """Read a number of bytes.
-
-        Raises:
-            ValueError: it is none.
-        """
+        """Read a number of bytes."""
         text = str(value).strip()
         match = _BYTES.fullmatch(text)
         if text.lower() != UNLIMITED and match is None:
@@ -157,25 +146,46 @@ class ByteCount(Count):
         return super().__new__(cls, round(float(match[1]) * (1024 if "i" in unit else 1000) ** power))
 
 
+def parse_duration(value: object) -> timedelta:
+    """Return the length of time that ``value`` means, in units of a fixed length; ``m`` are minutes.
+
+    Raises:
+        ValueError: it is none; a bare number is refused, nobody can tell minutes from hours in a settings file.
+    """
+    if isinstance(value, timedelta):
+        return value
+    text = str(value).strip().lower()
+    total = timedelta()
+    for number, unit, name in _items(text, "a duration", _DURATIONS):
+        # 50ms are no fifty minutes
+        if name not in _EXACT or unit == "ms":
+            raise ValueError(f"unknown unit {unit!r}; {_DURATIONS}")
+        total += timedelta(**{_EXACT[name]: float(number)})
+    return total
+
+
 def _length(text: str) -> tuple[int, timedelta]:
-    items = list(_ITEM.finditer(text))
-    if not items or _ITEM.sub("", text).replace(",", "").strip():
-        raise ValueError(f"not a period; {_FORMS}")
     months, rest = 0, timedelta()
-    for item in items:
-        number, unit = item[1], item[2]
-        name = unit if unit in _CALENDAR or unit in _EXACT else unit.removesuffix("s")
-        if name in _EXACT:
-            rest += timedelta(**{_EXACT[name]: float(number)})
-        elif unit == "m":
+    for number, unit, name in _items(text, "a period", _PERIODS):
+        if unit == "m":
             raise ValueError(f"{text!r} could be minutes or months; write {number} min or {number} months")
+        if name in _EXACT and unit != "ms":
+            rest += timedelta(**{_EXACT[name]: float(number)})
         elif name not in _CALENDAR:
-            raise ValueError(f"unknown unit {unit!r}; {_FORMS}")
+            raise ValueError(f"unknown unit {unit!r}; {_PERIODS}")
         elif not number.isdecimal():
-            raise ValueError(f"no part of a {name} is of a fixed length; {_FORMS}")
+            raise ValueError(f"no part of a {name} is of a fixed length; {_PERIODS}")
         else:
             months += int(number) * _CALENDAR[name]
     return months, rest
+
+
+def _items(text: str, what: str, forms: str) -> list[tuple[str, str, str]]:
+    """Return each number of ``text``, its unit as it is written, and in the singular."""
+    items: list[tuple[str, str]] = _ITEM.findall(text)
+    if not items or _ITEM.sub("", text).replace(",", "").strip():
+        raise ValueError(f"not {what}; {forms}")
+    return [(n, unit, unit if unit in _CALENDAR or unit in _EXACT else unit.removesuffix("s")) for n, unit in items]
 
 
 def _months_before(moment: datetime, months: int) -> datetime:
@@ -184,3 +194,66 @@ def _months_before(moment: datetime, months: int) -> datetime:
     from dateutil.relativedelta import relativedelta  # noqa: PLC0415 - commands that list start in a tenth of a second
 
     return moment - relativedelta(months=months)
+
+
+_DAY = timedelta(days=1)
+
+
+def moment(option: str, value: str, now: datetime, *, ends: bool = False) -> datetime:
+    """Return the aware time that ``value`` means; times without a zone are this machine's.
+
+    Args:
+        option: name of the option, for the message.
+        value: what a person wrote; a bare date is the start of that day.
+        now: what time it is.
+        ends: a bare date is the end of that day instead, as in ``--until``, which includes what it names.
+
+    Raises:
+        UsageError: it is no time, or could mean two days; the message shows accepted forms.
+    """
+    text = value.strip()
+    try:
+        ago = Period(text).start(now.astimezone())
+    except ValueError:
+        pass  # then it is a date
+    except OverflowError as error:
+        raise UsageError(f"{option} {value!r}: longer ago than dates go back; {_MOMENTS}") from error
+    else:
+        if isinf(ago):
+            raise UsageError(f"{option} {value!r}: longer ago than dates go back; {_MOMENTS}")
+        return datetime.fromtimestamp(ago, UTC)
+    try:
+        at, has_time = _date(text)
+        if ends and not has_time:
+            at += _DAY - timedelta(microseconds=1)
+        # the zone of this machine on that day, which summer time may shift
+        return at if at.tzinfo else at.astimezone()
+    except (ValueError, OverflowError, OSError) as error:
+        raise UsageError(f"{option} {value!r}: {error}; {_MOMENTS}") from error
+
+
+def told(at: datetime) -> str:
+    """Return a moment as a person on this machine reads it: in its zone, which is named."""
+    return f"{at.astimezone():%Y-%m-%d %H:%M %Z}"
+
+
+def _date(text: str) -> tuple[datetime, bool]:
+    """Return the date that ``text`` names, and whether it names a time of that day, too."""
+    from dateutil import parser  # noqa: PLC0415 - a listing without these options starts without it
+
+    try:
+        at = parser.isoparse(text)
+    except ValueError:
+        # what is not in the text comes from the default, so two defaults show what is missing
+        first = datetime(2000, 1, 1)  # noqa: DTZ001 - only compared
+        other = datetime(2004, 2, 2, 1)  # noqa: DTZ001 - only compared
+        at, twin = parser.parse(text, default=first), parser.parse(text, default=other)
+        if at.date() != twin.date():
+            raise ValueError("is not a whole date") from None
+        orders = product((False, True), repeat=2)
+        if len({parser.parse(text, default=first, dayfirst=d, yearfirst=y).date() for d, y in orders}) > 1:
+            raise ValueError("could mean two days") from None
+        return at, at.time() == twin.time()
+    if sum(map(str.isdigit, text)) < len("20261120"):
+        raise ValueError("is not a whole date")
+    return at, at.time() != time() or "T" in text or " " in text

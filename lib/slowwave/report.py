@@ -202,63 +202,36 @@ class Gate(msgspec.Struct, frozen=True):
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One thing that a job did, would do, or refused to do, and why.
+    """One thing that a job did, would do, or refused to do, and why."""
 
-    Attributes:
-        target: a session, a memory or a file, named so that a person finds it.
-        action: what was done, one word: candidate, add, merge, supersede, keep, drop, wait, skip, failed.
-        reason: why.
-        project: key of the project.
-        text: the words of the candidate or memory, "" for other targets.
-        category: its category, or "".
-        confidence: its confidence, 0.0 to 1.0, or None.
-    """
-
-    target: str
-    action: str
-    reason: str
-    project: str = ""
-    text: str = ""
-    category: str = ""
-    confidence: float | None = None
+    target: str  # a session, a memory or a file, named so that a person finds it
+    action: str  # what was done, one word: candidate, add, merge, supersede, keep, drop, wait, skip, failed
+    reason: str  # why
+    project: str = ""  # key of the project
+    text: str = ""  # the words of the candidate or memory, "" for other targets
+    category: str = ""  # its category, or ""
+    confidence: float | None = None  # its confidence, 0.0 to 1.0, or None
 
 
 class RetainItem(Item, frozen=True):
-    """A session that retention removes, would remove, or keeps although a rule says that it goes.
+    """A session that retention removes, would remove, or keeps although a rule says that it goes."""
 
-    Attributes:
-        rule: the setting that decided.
-        guard: what keeps it, one word or two, or "".
-        bytes: of all that goes with it.
-        at: when something last happened in it, as ISO time in the zone of this machine.
-        age_days: how long ago that was.
-        limit: the setting as it is written: ``retention.classes[0].max_age = 30d``.
-        due: from when on ``max_age`` lets it go, as ``at``; "" when no age does.
-    """
-
-    rule: str = ""
-    guard: str = ""
-    bytes: int = 0
-    at: str = ""
-    age_days: float = 0
-    limit: str = ""
-    due: str = ""
+    rule: str = ""  # the setting that decided
+    guard: str = ""  # what keeps it, one word or two, or ""
+    bytes: int = 0  # of all that goes with it
+    at: str = ""  # when something last happened in it, as ISO time in the zone of this machine
+    age_days: float = 0  # how long ago that was
+    limit: str = ""  # the setting as it is written: ``retention.classes[0].max_age = 30d``
+    due: str = ""  # from when on ``max_age`` lets it go, as ``at``; "" when no age does
 
 
 class Phases(msgspec.Struct, frozen=True):
-    """What the four phases of a dream saw and did, in numbers.
+    """What the four phases of a dream saw and did, in numbers."""
 
-    Attributes:
-        lines: what it was oriented on, by who wrote it; what nobody knows of is a person's.
-        gathered: facts that no dream had dealt with.
-        consolidated: memories and candidates that were added, merged, updated, superseded or put in order.
-        pruned: lines removed, or moved from the index to a topic file.
-    """
-
-    lines: dict[str, int]
-    gathered: int
-    consolidated: int
-    pruned: int
+    lines: dict[str, int]  # what it was oriented on, by who wrote it; what nobody knows of is a person's
+    gathered: int  # facts that no dream had dealt with
+    consolidated: int  # memories and candidates that were added, merged, updated, superseded or put in order
+    pruned: int  # lines removed, or moved from the index to a topic file
 
     @property
     def seen(self) -> str:
@@ -283,57 +256,34 @@ class Phases(msgspec.Struct, frozen=True):
 
 
 class Span(msgspec.Struct, frozen=True):
-    """How long one step took over one project.
+    """How long one step took over one project."""
 
-    Attributes:
-        step: name of the step.
-        project: key of the project; "" for a step about all of them together.
-        begin: when it began, in seconds since 1970.
-        seconds: how long it took.
-    """
-
-    step: str
-    project: str
-    begin: float
-    seconds: float
+    step: str  # name of the step
+    project: str  # key of the project; "" for a step about all of them together
+    begin: float  # when it began, in seconds since 1970
+    seconds: float  # how long it took
 
 
 class Report(msgspec.Struct):
-    """The outcome of one job; reports of projects add up to the report of a night.
+    """The outcome of one job; reports of projects add up to the report of a night."""
 
-    Attributes:
-        job: name of the job.
-        run_id: id of this run.
-        dream_ids: dreams that were committed.
-        gates: every gate asked, in order.
-        counts: numbers by name, for example ``sessions``, ``candidates``, ``kept``.
-        items: what was done or refused, with reasons.
-        warnings: problems that stopped nothing.
-        failures: contained failures; the run ends with exit code 6 when there are any.
-        parked: dreams waiting for review; exit code 5 when nothing failed.
-        memories: memory folder of each project that was worked on, by project key.
-        unknown_types: records by a type that this version does not know, by ``dialect type``.
-        phases: what each dream saw and did, by project key.
-        learned: what changed in the memories and what waits for a person (:mod:`slowwave.observability.lessons`).
-        dreamt: what each dream of a dry run would write: project key, memory folder, events; no part of its JSON.
-        spans: what took how long; no part of what a job says it did, and not of its JSON.
-    """
-
-    job: str
-    run_id: str = ""
-    dream_ids: list[str] = []
-    gates: list[Gate] = []
-    counts: dict[str, int] = {}
-    items: list[Item] = []
-    warnings: list[str] = []
-    failures: list[str] = []
-    parked: list[str] = []
-    memories: dict[str, str] = {}
-    unknown_types: dict[str, int] = {}
-    phases: dict[str, Phases] = {}
+    job: str  # name of the job
+    run_id: str = ""  # id of this run
+    dream_ids: list[str] = []  # dreams that were committed
+    gates: list[Gate] = []  # every gate asked, in order
+    counts: dict[str, int] = {}  # numbers by name, for example ``sessions``, ``candidates``, ``kept``
+    items: list[Item] = []  # what was done or refused, with reasons
+    warnings: list[str] = []  # problems that stopped nothing
+    failures: list[str] = []  # contained failures; the run ends with exit code 6 when there are any
+    parked: list[str] = []  # dreams waiting for review; exit code 5 when nothing failed
+    memories: dict[str, str] = {}  # memory folder of each project that was worked on, by project key
+    unknown_types: dict[str, int] = {}  # records by a type that this version does not know, by ``dialect type``
+    phases: dict[str, Phases] = {}  # what each dream saw and did, by project key
+    # what changed in the memories and what waits for a person (:mod:`slowwave.observability.lessons`)
     learned: dict[str, Any] = {}
+    # what each dream of a dry run would write: project key, memory folder, events; no part of its JSON
     dreamt: list[tuple[str, str, list[Any]]] = []
-    spans: list[Span] = []
+    spans: list[Span] = []  # what took how long; no part of what a job says it did, and not of its JSON
 
     def count(self, name: str, number: int = 1) -> None:
         """Add to a counter."""

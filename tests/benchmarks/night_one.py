@@ -39,7 +39,7 @@ def main() -> None:
         from pathlib import Path  # noqa: PLC0415 - as the command does
 
         from slowwave.clock import SystemClock  # noqa: PLC0415 - as above
-        from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415 - as above
+        from slowwave.context import Run, new_run_id  # noqa: PLC0415 - as above
         from slowwave.jobs.story import run_job  # noqa: PLC0415 - as above
         from slowwave.settings import load_settings  # noqa: PLC0415 - as above
 

@@ -14,10 +14,9 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.quantities import ByteCount, Count, Period
 from slowwave.retention.policy import decide
 from slowwave.retention.sessions import Fleet
-from slowwave.settings.rules import Policy
-from slowwave.stores.archive.pack import PackedSession
-from slowwave.stores.archive.writer import Wanted, write_pack
-from slowwave.stores.model import Project
+from slowwave.settings.model import Policy
+from slowwave.stores.archive.pack import PackedSession, Wanted, write_pack
+from slowwave.stores.projects import Project
 
 _LARGE, _LARGE_BYTES = 6, 20_000_000
 _TINY, _TINY_LINE = 4000, 1200

@@ -16,13 +16,12 @@ import orjson
 from slowwave.clock import SystemClock
 from slowwave.compaction.plan import Budget, planned
 from slowwave.compaction.reading import read_session
+from slowwave.context import Run, new_run_id
 from slowwave.formats.model import SessionFiles
 from slowwave.jobs.backfill.landing import land_shard
-from slowwave.jobs.backfill.run import end
+from slowwave.jobs.backfill.run import begin, end
 from slowwave.jobs.backfill.shard import run_shard
-from slowwave.jobs.backfill.story import begin
 from slowwave.jobs.parameters import BackfillParameters
-from slowwave.jobs.run import Run, new_run_id
 from slowwave.jobs.story import run_job
 from slowwave.report import Report
 from slowwave.settings import load_settings

@@ -7,7 +7,7 @@ from pathlib import Path
 from slowwave.formats.messages import children_of, parents_of
 from slowwave.formats.pi.dialect import PiTranscript
 from slowwave.formats.pi.records import Entry
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 from tests.unit.formats.pi_files import Session
 
 START = datetime(2026, 3, 15, 11, tzinfo=UTC)

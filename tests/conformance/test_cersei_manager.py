@@ -17,12 +17,12 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.consolidation.facts import combined
+from slowwave.library import Sessions
 from slowwave.memory.book import read_book
 from slowwave.memory.ledger import Sighting
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.projects import spelled
-from slowwave.stores.sessions import Sessions
 from tests.unit.consolidation.dreams import T0, House
 from tests.unit.stores.store_builder import cersei, write
 

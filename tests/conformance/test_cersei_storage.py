@@ -12,9 +12,9 @@ from slowwave.clock import FixedClock
 from slowwave.formats.cersei.dialect import CERSEI, CerseiTranscript
 from slowwave.formats.changes import append_record
 from slowwave.formats.model import SessionFiles
+from slowwave.library import Sessions
 from slowwave.stores.projects import spelled
 from slowwave.stores.roots import session_of_path
-from slowwave.stores.sessions import Sessions
 
 
 @pytest.fixture

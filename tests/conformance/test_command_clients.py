@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from slowwave.models.base import Ask
+from slowwave.models.base import Ask, Meter
 from slowwave.models.command import CommandModel
-from slowwave.models.meter import Meter
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.discovery import find_projects
 from tests.conformance.clients.resume import INSTALLED, TOOLS, version

@@ -11,7 +11,7 @@ import pytest
 
 from slowwave.errors import SlowwaveError, UnreadableError, UsageError
 from slowwave.formats.writing import Compaction
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 from tests.conformance.pi_manager import Manager, Ticking
 from tests.unit.formats.pi_files import HEADER, Session
 

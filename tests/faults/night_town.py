@@ -15,7 +15,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.clock import Clock
-from slowwave.jobs.run import Run
+from slowwave.context import Run
 from slowwave.jobs.story import run_job
 from slowwave.observability.night import Night, read_nights
 from slowwave.observability.progress import AtWork, read_notes

@@ -13,13 +13,12 @@ from typing import Any
 import zstandard
 
 from slowwave.clock import FixedClock
-from slowwave.jobs.run import Run
+from slowwave.context import Run
 from slowwave.jobs.story import run_job
 from slowwave.settings import Settings, load_settings
 from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.discovery import list_sessions
-from slowwave.stores.search.index import SearchIndex
-from slowwave.stores.search.segments import index_path
+from slowwave.stores.search.index import SearchIndex, index_path
 from tests.quality.secret_fresh import (
     SPLIT_INTO,
     SPLITS_FRESH,

@@ -13,7 +13,7 @@ from slowwave.formats.changes import append_forking, append_record, rewrite_with
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
 from slowwave.formats.sessions import numbered_parts
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 
 PROCESSES = 8
 APPENDS = 5_000 if os.environ.get("DRILLS") == "full" else 500

@@ -15,10 +15,9 @@ import pytest
 
 from slowwave.errors import UsageError
 from slowwave.jobs.backfill import plan
-from slowwave.jobs.backfill.engines import places_of, reading
 from slowwave.jobs.backfill.landing import land_shard
-from slowwave.jobs.backfill.run import lead
-from slowwave.jobs.backfill.story import begin
+from slowwave.jobs.backfill.run import begin, lead
+from slowwave.jobs.backfill.shard import places_of, reading
 from slowwave.report import Report
 from tests.unit.jobs.backfill.rig import World, filled
 

@@ -13,7 +13,7 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.compaction.book import Book, all_books, folder_of
-from slowwave.jobs.run import Run
+from slowwave.context import Run
 from slowwave.jobs.story import run_job
 from slowwave.models.client import OpenAIModel
 from slowwave.report import Report

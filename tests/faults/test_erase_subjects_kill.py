@@ -21,8 +21,7 @@ from slowwave.cli import main
 from slowwave.memory.book import read_book
 from slowwave.memory.evidence import totals, verify
 from slowwave.retention.erase.eraser import digest_of
-from slowwave.stores.archive.pack import PackedSession
-from slowwave.stores.archive.writer import Wanted, write_pack
+from slowwave.stores.archive.pack import PackedSession, Wanted, write_pack
 from tests.faults import calls
 from tests.faults.killed import killed_at
 from tests.unit.consolidation.dreams import no_fsync

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.durations import parse_duration
+from slowwave.quantities import parse_duration
 from slowwave.report import Report
 from tests.model_server.nights import by_model, fact, night, offline, talk, told
 from tests.model_server.scripted import (

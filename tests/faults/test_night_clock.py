@@ -15,11 +15,11 @@ from slowwave.clock import FixedClock
 from slowwave.consolidation import job
 from slowwave.consolidation.lock import refusal
 from slowwave.jobs.status import lately
+from slowwave.locks import start_ticks
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.folder import LOCK_FILE
 from slowwave.observability.progress import LOOK, watched_by, words
-from slowwave.processes import start_ticks
 from slowwave.service.checks import runs
 from tests.faults.night_town import Town
 from tests.unit.consolidation.dreams import no_fsync

@@ -14,7 +14,7 @@ import pytest
 from slowwave.errors import LockHeldError, NotFoundError
 from slowwave.locks import retaining
 from slowwave.retention.audit import AuditLog
-from slowwave.retention.manual import bring_back
+from slowwave.retention.removal import bring_back
 from slowwave.stores.trash import trash_folder, trash_items
 from tests.faults.retain_homes import copied, leftovers, prepared, saved
 from tests.unit.consolidation.dreams import no_fsync
@@ -101,7 +101,7 @@ def test_a_session_comes_back_only_when_no_run_is_at_work(tmp_path: Path, monkey
     home.add("claude", 1, 40)
     home.run()
     (item,) = trash_items(trash_folder(home.environ))
-    monkeypatch.setattr("slowwave.retention.manual.WAIT_S", 0.0)
+    monkeypatch.setattr("slowwave.retention.removal.WAIT_S", 0.0)
     with retaining(home.environ), pytest.raises(LockHeldError, match="another run of retain"):
         bring_back(item, home.environ, home.clock)
     assert bring_back(item, home.environ, home.clock) == []

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.formats.writing import Compaction
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 from tests.faults.killed import killed_at
 from tests.unit.stores.writing.written import sessions_in
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 from tests.unit.formats.codex_files import THREAD, meta, rollout, turn
 from tests.unit.stores.writing.written import records
 
@@ -16,7 +16,7 @@ ID = "01a20006-4850-7187-9c46-f871573043ed"
 _WRITER = """
 import sys
 from pathlib import Path
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 folder, session, name, times = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 sessions = Sessions(folder, home=folder)
 for number in range(times):

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from slowwave.context import Run
 from slowwave.jobs import portions, steps
-from slowwave.jobs.run import Run
 from slowwave.report import Gate, Item, Report
 from slowwave.samples import build, secrets
-from slowwave.stores.model import Project
-from tasks import planning, stages
+from slowwave.stores.projects import Project
+from tasks import stages
 from tests.flows.test_jobs import NOW, artifacts, flow_state, given, report_of
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
@@ -64,7 +64,7 @@ class Kept(logging.Handler):
         self.lines.append(logging.Formatter("%(message)s").format(record))
 
 
-@pytest.mark.parametrize("broken", ["tasks.stages.extract_portion", "tasks.planning.plan_job"])
+@pytest.mark.parametrize("broken", ["tasks.stages.extract_portion", "tasks.stages.plan_job"])
 def test_no_secret_of_an_error_reaches_what_prefect_logs_and_keeps(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
@@ -74,7 +74,7 @@ def test_no_secret_of_an_error_reaches_what_prefect_logs_and_keeps(
         raise ValueError(f"stumbled over {TOKEN}") from KeyError(TOKEN)
 
     monkeypatch.setattr(broken, breaks)
-    for task in (stages.extract_batch, planning.plan_run):
+    for task in (stages.extract_batch, stages.plan_run):
         monkeypatch.setattr(task, "retry_delay_seconds", [0, 0])
     kept = Kept()
     for name in ("prefect.task_runs", "prefect.flow_runs"):

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
+from slowwave.context import Run
 from slowwave.errors import SettingsError, SlowwaveError
 from slowwave.jobs import portions, steps
 from slowwave.jobs.parameters import NightlyParameters, run_of
-from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.observability.progress import note_path, read_notes
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.service.server import entrypoint_of, load_job
-from slowwave.stores.model import Project
-from tasks import planning
+from slowwave.stores.projects import Project
+from tasks import stages
 from tests.unit.compaction.job.talks import NOW as NIGHT
 from tests.unit.compaction.job.talks import Talk
 from tests.unit.secrets.keys import give_key
@@ -162,7 +162,7 @@ def test_a_dry_run_plans_shows_the_plan_and_changes_nothing(own_home: Path, monk
 
 def test_a_night_publishes_its_funnel_and_its_memory_diff(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = build(own_home, NOW).home
-    monkeypatch.setattr("tasks.progress.STEPS", 5)
+    monkeypatch.setattr("tasks.logs.STEPS", 5)
     asked = given(store, run_id="published", overrides=["extraction.batch_sessions=2"])
     state = flow_state("nightly", asked, monkeypatch)
 
@@ -229,7 +229,7 @@ def test_a_parked_dream_is_named(own_home: Path, monkeypatch: pytest.MonkeyPatch
     assert "would lose 40 %" in state.message
 
 
-@pytest.mark.parametrize("place", [(steps, "consolidate"), (planning, "name_run")], ids=["at work", "just planned"])
+@pytest.mark.parametrize("place", [(steps, "consolidate"), (stages, "name_run")], ids=["at work", "just planned"])
 def test_a_cancellation_passes_through_and_leaves_no_more_than_a_note_of_it(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[ModuleType, str]
 ) -> None:

@@ -21,7 +21,7 @@ from slowwave.formats.model import Message, Origin, Problem, Role, SessionFiles,
 from slowwave.formats.registry import NAMES, by_name, sniff
 from slowwave.formats.sessions import FoundFile, FoundSession
 from slowwave.formats.tail import find_last, line_around, lines_backward
-from slowwave.stores.scan import scan
+from slowwave.stores.summary import scan
 
 DATABASE = b"SQLite format 3\0"
 _ROLES, _ORIGINS, _KINDS = get_args(Role), get_args(Origin), get_args(SessionKind)

@@ -19,7 +19,7 @@ import slowwave
 
 MOST_SECONDS = 5.0
 _LIBRARY = Path(slowwave.__file__).parent
-_LISTING = ("slowwave.stores.scan", "slowwave.stores.scan", "slowwave.stores.summary")
+_LISTING = ("slowwave.stores.summary", "slowwave.stores.summary", "slowwave.stores.summary")
 # Whose packages a dialect rests on, beside its own.
 _SHARED = {"openclaw": ("openclaw", "pi"), "cersei-bare": ("cersei",), "ulid": ("ulid", "pi")}
 

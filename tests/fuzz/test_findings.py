@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.stores.scan import scan
+from slowwave.stores.summary import scan
 from tests.fuzz.invariants import check_listing, check_session, found
 from tests.fuzz.layout import SEPARATOR, written
 from tests.unit.formats import codex_files as files

@@ -10,8 +10,8 @@ from slowwave.extraction.model.job import LEFT
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
+from slowwave.models.base import Meter
 from slowwave.models.client import OpenAIModel
-from slowwave.models.meter import Meter
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, ModelSettings, Settings
 from tests.model_server.scripted import Reply, note, notes, number_of, numbered

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from slowwave.durations import parse_duration
-from slowwave.models.base import Ask, ContextOverflowError, MalformedAnswerError, ModelUnavailableError
+from slowwave.models.base import Ask, ContextOverflowError, MalformedAnswerError, Meter, ModelUnavailableError
 from slowwave.models.client import OpenAIModel
-from slowwave.models.meter import Meter
+from slowwave.quantities import parse_duration
 from slowwave.settings import ModelSettings
 from tests.model_server.llama import llama_server
 from tests.model_server.nights import memory, night, offline, talk

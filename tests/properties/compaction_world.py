@@ -10,7 +10,7 @@ from slowwave.compaction.story import compact_sessions
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.properties import compaction_scan as scan
 from tests.properties.compaction_scribes import CLIENTS, CWD, TORN, Call, Scribe
 from tests.unit.compaction.job.talks import WRITTEN, job

@@ -13,7 +13,7 @@ from slowwave.formats.notes import any_stands
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import Hold, place_hold, release_hold
-from slowwave.retention.manual import bring_back
+from slowwave.retention.removal import bring_back
 from slowwave.stores.archive.shelf import Shelf, Shelved
 from slowwave.stores.trash import TrashItem, is_whole, trash_folder, trash_items
 from tests.faults.calls import Fault, closed, denied, faulty, full_from, in_child, kill, once

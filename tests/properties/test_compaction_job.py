@@ -21,7 +21,7 @@ from slowwave.formats.registry import sniff
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report
 from slowwave.settings import load_settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.unit.compaction.job.talks import IDS, NOW, WRITTEN, Talk, compacted, job
 
 SHARED = Path(__file__).parents[2].parent / "shared"

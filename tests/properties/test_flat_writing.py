@@ -1,6 +1,6 @@
 """What is written to rollouts of Codex, bare messages, crabtalk and ULID sessions is read back, in any order of steps.
 
-The steps go through :class:`slowwave.stores.sessions.Sessions`, as those of the command do. Clients of these forms have
+The steps go through :class:`slowwave.library.Sessions`, as those of the command do. Clients of these forms have
 no trees, so what one session should hold is a list.
 """
 
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from slowwave.errors import UsageError
 from slowwave.formats.model import Block, Message, ToolResult
 from slowwave.formats.writing import Compaction
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 from tests.properties.said import CALLS, TEXTS, Said, answer, result, user
 from tests.unit.formats import codex_files
 from tests.unit.stores.writing.written import sessions_in

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.retention import context, manual
+from slowwave.retention import context, removal
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.removal import Freer
-from slowwave.stores.archive import writer
+from slowwave.stores.archive import pack
 from slowwave.stores.trash import TrashItem, trash_folder, trash_items
 from tests.properties.retain_world import World
 from tests.unit.consolidation.dreams import no_fsync
@@ -66,7 +66,7 @@ def _frees_at_once(patch: pytest.MonkeyPatch) -> None:
 
 
 def _packs_another_byte(patch: pytest.MonkeyPatch) -> None:
-    real = writer._read
+    real = pack._read
 
     def changed(fd: int, into: memoryview) -> int:
         number = real(fd, into)
@@ -76,12 +76,12 @@ def _packs_another_byte(patch: pytest.MonkeyPatch) -> None:
     def compared(*_: object) -> None:
         return
 
-    patch.setattr(writer, "_read", changed)
-    patch.setattr(writer, "_compare", compared)
+    patch.setattr(pack, "_read", changed)
+    patch.setattr(pack, "_compare", compared)
 
 
 def _restores_without_times(patch: pytest.MonkeyPatch) -> None:
-    real = manual.restore
+    real = removal.restore
 
     def untimed(item: TrashItem, trash: Path) -> list[str]:
         said = real(item, trash)
@@ -89,7 +89,7 @@ def _restores_without_times(patch: pytest.MonkeyPatch) -> None:
             os.utime(file.path)
         return said
 
-    patch.setattr(manual, "restore", untimed)
+    patch.setattr(removal, "restore", untimed)
 
 
 @pytest.mark.parametrize("broken", [_ignores_holds, _frees_at_once, _packs_another_byte, _restores_without_times])

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from slowwave.formats.opencode import dialect
 from slowwave.formats.sessions import FoundFile, FoundSession
-from slowwave.stores.scan import summary_of_rows, summary_of_whole
-from slowwave.stores.summary import Summary
+from slowwave.stores.summary import Summary, summary_of_rows, summary_of_whole
 from tests.unit.formats import openclaw_files, opencode_files, pi_files
 from tests.unit.formats.opencode_files import Fields, words
 from tests.unit.formats.pi_files import call

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from slowwave.errors import UsageError
 from slowwave.formats.writing import Compaction
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 from tests.unit.stores.writing.written import sessions_in
 
 TOKEN = re.compile(r"[ms]\d+\Z")

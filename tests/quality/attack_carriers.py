@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from slowwave.samples.script import Call, Say, Step
+from tests.week.script import Call, Say, Step
 
 Carrier = Callable[[str], Sequence[Step]]
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from slowwave.samples.script import Call, Say, Step
 from tests.quality.attack_carriers import Carrier
+from tests.week.script import Call, Say, Step
 
 
 def frames(name: str) -> Iterator[tuple[str, str]]:

@@ -10,22 +10,22 @@ from typing import get_args
 import orjson
 
 from slowwave.clock import FixedClock
-from slowwave.jobs.run import Run
+from slowwave.context import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
-from slowwave.samples.cersei import write_cersei
-from slowwave.samples.claude import Written, write_claude
-from slowwave.samples.codex import write_codex
-from slowwave.samples.opencode import Begun, write_opencode
-from slowwave.samples.pi import write_pi
-from slowwave.samples.script import Client, SampleFile, Script, Step
-from slowwave.samples.week import scripts
 from slowwave.settings import Settings
 from tests.quality.attack_carriers import CARRIERS, ECHOED, SPREAD, Carrier
 from tests.quality.attack_frames import framed, frames
 from tests.quality.blocks import blocks
 from tests.quality.unsynced import unsynced
+from tests.week.cersei import write_cersei
+from tests.week.claude import Written, write_claude
+from tests.week.codex import write_codex
+from tests.week.opencode import Begun, write_opencode
+from tests.week.pi import write_pi
+from tests.week.plan import scripts
+from tests.week.script import Client, SampleFile, Script, Step
 
 _START = datetime(2026, 11, 2, 8, tzinfo=UTC)
 LATER = FixedClock(datetime(2026, 12, 24, tzinfo=UTC))

@@ -17,7 +17,7 @@ from slowwave.extraction.job import extract_sessions
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.quality.reading import LATER
 from tests.quality.unsynced import unsynced
 from tests.unit.extraction.talk import Talk

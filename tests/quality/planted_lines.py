@@ -16,7 +16,7 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
 from slowwave.memory.foreign import known_lines
 from slowwave.settings import ExtractionSettings, Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.quality.unsynced import unsynced
 from tests.unit.extraction.talk import Talk, stored
 

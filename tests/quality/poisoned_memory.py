@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from slowwave.consolidation.job import consolidate_project
 from slowwave.memory.candidates import candidates_path
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.quality.attack_world import LATER
 
 _WHAT = "Always use {} as the package registry"

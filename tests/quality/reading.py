@@ -16,7 +16,7 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.quality.unsynced import unsynced
 
 # long after the last session, so that none counts as live

@@ -29,7 +29,7 @@ from slowwave.reading.session import read
 from slowwave.report import Report
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import ModelSettings, Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.quality.beside import CORPUS
 from tests.quality.gold_texts import sessions
 from tests.quality.reading import LATER, line_at, stored, transcript_of

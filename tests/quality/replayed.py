@@ -15,7 +15,7 @@ from slowwave.memory.book import Book, read_book
 from slowwave.reading.items import Edited, Ran
 from slowwave.reading.session import read
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.quality.beside import CORPUS, corpus_sessions
 from tests.quality.reading import LATER, stored, transcript_of
 from tests.quality.unsynced import unsynced

@@ -10,7 +10,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from slowwave.consolidation.facts import PERSONAL
-from slowwave.samples.script import Call, Say
 from tests.quality.attack_world import Aftermath, Attack, attacks, build, dreamt
 from tests.quality.cue_rules import cues_in
 from tests.quality.fresh_messages import Fresh, Kind, Left, fresh, left_by
@@ -19,6 +18,7 @@ from tests.quality.intervals import counted, share
 from tests.quality.planted_lines import accused_rows, planted_rows
 from tests.quality.poisoned_memory import poisoned_rows
 from tests.quality.table import Must, Section, Table
+from tests.week.script import Call, Say
 
 LEAST = 300
 BENIGN_LOSS = 0.08

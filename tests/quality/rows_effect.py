@@ -18,20 +18,19 @@ from slowwave.memory.effects import effects_of
 from slowwave.memory.folder import TOPICS, fact_line
 from slowwave.memory.ledger import PATH, VERSION, Event, IndexEntry, encode_events, line_hash
 from slowwave.memory.model import iso, name_to_json
-from slowwave.samples.cersei import write_cersei
-from slowwave.samples.claude import write_claude
-from slowwave.samples.codex import write_codex
-from slowwave.samples.opencode import Begun, write_opencode
-from slowwave.samples.pi import write_pi
-from slowwave.samples.script import SampleFile, Script
 from slowwave.settings import Settings
 from slowwave.stores.discovery import find_projects
-from slowwave.stores.model import Project
-from slowwave.stores.projects import spelled
+from slowwave.stores.projects import Project, spelled
 from tests.quality.intervals import counted
 from tests.quality.table import Must, Section, Table
 from tests.quality.timelines import CLIENTS, FATES, Timeline, seen_timelines, timelines, written_timelines
 from tests.quality.timelines_second import SECOND
+from tests.week.cersei import write_cersei
+from tests.week.claude import write_claude
+from tests.week.codex import write_codex
+from tests.week.opencode import Begun, write_opencode
+from tests.week.pi import write_pi
+from tests.week.script import SampleFile, Script
 
 PRECISION, RECALL = 0.9, 0.8
 # what outsiders wrote; TIMELINES=path measures another file in place of these

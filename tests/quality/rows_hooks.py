@@ -24,7 +24,6 @@ from slowwave.memory.book import replay
 from slowwave.memory.delivery.hook import answer
 from slowwave.memory.delivery.hooks import command, hooks_folder, write_program, write_table
 from slowwave.reading.items import Edited, Ran
-from slowwave.samples.script import Call
 from tests.quality.beside import CORPUS, missing
 from tests.quality.intervals import counted
 from tests.quality.replayed import Later, later_sessions
@@ -32,6 +31,7 @@ from tests.quality.rows_effect import events_of
 from tests.quality.table import Must, Section, Table
 from tests.quality.timelines import WISHES, timelines
 from tests.quality.timelines_second import SECOND
+from tests.week.script import Call
 
 VERDICTS = Path(__file__).with_name("hook_verdicts.txt")
 LEAST_SESSIONS, LEAST_BEFORE, MOST_WRONG, MOST_MS = 40, 0.6, 0.01, 30.0

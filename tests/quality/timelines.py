@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from slowwave.samples.script import Call, Client, Say, Step
+from tests.week.script import Call, Client, Say, Step
 
 Fate = Literal["followed", "broken", "no occasion", "delivered late", "changed meanwhile"]
 FATES: tuple[Fate, ...] = ("followed", "broken", "no occasion", "delivered late", "changed meanwhile")

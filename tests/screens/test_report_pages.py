@@ -13,8 +13,8 @@ from typing import get_args
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.jobs.choice import memory_folders
-from slowwave.jobs.run import Run
+from slowwave.context import Run
+from slowwave.jobs.run import memory_folders
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import Book
 from slowwave.memory.evidence import Source

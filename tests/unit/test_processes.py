@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.locks import created_at, is_running, start_ticks
 from slowwave.memory.guard import OWN_FOLDER, sibling
 from slowwave.memory.transaction import recover
-from slowwave.processes import created_at, is_running, start_ticks
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")
 
@@ -53,7 +53,7 @@ def test_a_name_with_brackets_does_not_shift_the_start():
 
 def test_psutil_is_loaded_when_it_is_asked_only():
     code = (
-        "import sys, slowwave.stores.activity, slowwave.consolidation.lock, slowwave.memory.transaction;"
+        "import sys, slowwave.stores.projects, slowwave.consolidation.lock, slowwave.memory.transaction;"
         "sys.exit('psutil' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

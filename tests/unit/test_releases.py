@@ -24,8 +24,8 @@ from slowwave.memory.undo import undo
 from slowwave.settings import ModelSettings, RetentionSettings, Settings, load_settings
 from slowwave.stores.catalogue import VERSION as CATALOGUE
 from slowwave.stores.catalogue import open_database
-from slowwave.stores.search.segments import VERSION as INDEX
-from slowwave.stores.search.segments import open_index
+from slowwave.stores.search.index import VERSION as INDEX
+from slowwave.stores.search.index import open_index
 from tests.unit.consolidation.dreams import House
 
 FIRST = Path(__file__).parents[1] / "releases" / "0.1"

@@ -1,8 +1,10 @@
 """The sample week: the same bytes every time, field-true lines, closed chains, everything planted in its place."""
 
 import re
+import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -14,13 +16,13 @@ import pytest
 from slowwave.errors import UnreadableError
 from slowwave.formats.model import SessionFiles, Transcript
 from slowwave.formats.registry import by_name, detect
-from slowwave.samples import build, secrets
-from slowwave.samples.codex import write_codex
-from slowwave.samples.opencode import PATH as DATABASE
-from slowwave.samples.opencode import Begun, write_opencode
-from slowwave.samples.pi import write_pi
-from slowwave.samples.script import Identity, Say, Script, ScriptError, parse
-from slowwave.samples.week import MARKER, plan, scripts
+from slowwave.samples import MARKER, build, files_of, secrets
+from tests.week.codex import write_codex
+from tests.week.opencode import PATH as DATABASE
+from tests.week.opencode import Begun, write_opencode
+from tests.week.pi import write_pi
+from tests.week.plan import plan, scripts
+from tests.week.script import Identity, Say, Script, ScriptError, parse
 
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
 # Codex keeps the titles of its sessions outside of them.
@@ -71,6 +73,22 @@ def test_two_builds_leave_equal_bytes_and_times(tmp_path: Path):
 
     assert [len(files) for files in first] == [16, 2, 1, 2]
     assert first == second
+
+
+@pytest.mark.parametrize("now", [NOW, datetime(2001, 1, 8, tzinfo=UTC), datetime.fromisoformat("2031-12-31T23-05:00")])
+def test_the_files_of_the_library_are_what_the_scripts_make(now: datetime):
+    made = [(file.path, file.modified, file.data) for file in plan(now)]
+    held = list(files_of(now))
+
+    assert [one[:2] for one in held] == [one[:2] for one in made]
+    for (name, _, data), (_, _, wanted) in zip(held, made, strict=True):
+        assert dump(data) == dump(wanted) if name == DATABASE else data == wanted, name
+
+
+def dump(database: bytes) -> list[str]:
+    with closing(sqlite3.connect(":memory:")) as rows:
+        rows.deserialize(database)
+        return list(rows.iterdump())
 
 
 def test_a_finished_sample_is_left_as_it_is(tmp_path: Path):

@@ -11,8 +11,8 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from slowwave.samples.opencode import PATH as DATABASE
-from slowwave.samples.week import plan
+from tests.week.opencode import PATH as DATABASE
+from tests.week.plan import plan
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "clients" / "corpus"
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import orjson
 import pytest
 
-from slowwave.samples.week import plan
+from tests.week.plan import plan
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "clients" / "corpus"
 REAL = {"1.0": "claude-1.0.128", "2.0": "claude-2.0.76", "2.1": "claude"}

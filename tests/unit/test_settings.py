@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.durations import parse_duration
 from slowwave.errors import USAGE, SettingsError
+from slowwave.quantities import parse_duration
 from slowwave.settings import load_settings
 
 

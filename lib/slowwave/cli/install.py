@@ -13,8 +13,8 @@ from slowwave.memory.delivery.files import install
 from slowwave.memory.delivery.register import ABSENT, REFUSED, Rule
 from slowwave.memory.delivery.targets import CLIENTS
 from slowwave.memory.model import name_to_json
-from slowwave.observability.lessons import short_names
 from slowwave.report import Item
+from slowwave.stores.projects import short_names
 
 _WORDS = {"needless": "no need"}
 _MOST_NAMES = 3
@@ -52,9 +52,9 @@ def _run(
     args: argparse.Namespace, *, on: bool, tracked: bool = False, visible: bool = False, hooks: bool = False
 ) -> int:
     from slowwave.consolidation.effect.demands import write_points  # noqa: PLC0415 - --help stays fast
-    from slowwave.jobs.choice import chosen_by  # noqa: PLC0415 - as above
     from slowwave.locks import beside_jobs  # noqa: PLC0415 - as above
     from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
+    from slowwave.stores.projects import chosen_by  # noqa: PLC0415 - as above
 
     settings = settings_of(args)
     with nullcontext() if args.dry_run else beside_jobs(os.environ):

@@ -17,8 +17,8 @@ from slowwave.memory.book import read_book
 from slowwave.memory.effects import Case, Effect, effects_of
 from slowwave.memory.transaction import read_manifest
 from slowwave.memory.undo import difference
-from slowwave.observability.lessons import short_names
 from slowwave.places import agent_around
+from slowwave.stores.projects import short_names
 
 
 def show_diff(args: argparse.Namespace) -> int:

@@ -19,7 +19,6 @@ from slowwave.consolidation.team import accept_for_team, share, team_of
 from slowwave.errors import DONE, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.extraction.candidates import MAX_TEXT, read_quarantine
 from slowwave.files import atomic_write
-from slowwave.jobs.choice import MOST_NAMES
 from slowwave.letters import one_line
 from slowwave.memory.book import Book, Memory, read_book, standing_of
 from slowwave.memory.delivery.sections import section_of, with_section
@@ -30,12 +29,12 @@ from slowwave.memory.ledger import read_ledger
 from slowwave.memory.pages import target_of
 from slowwave.memory.search import Line, lines_of_others, search_memories
 from slowwave.memory.team import OtherLine, mine_of, read_others
-from slowwave.models.meter import bytes_of
-from slowwave.observability.lessons import short_names
+from slowwave.models.base import bytes_of
 from slowwave.places import agent_around
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
+from slowwave.stores.projects import MOST_NAMES, short_names
 
 VERSION = 1
 # in the place of a percentage

@@ -14,7 +14,7 @@ from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
 from slowwave.formats.database import names_row
-from slowwave.jobs.choice import memory_folders
+from slowwave.jobs.run import memory_folders
 from slowwave.memory.authors import Authors, read_writes
 from slowwave.memory.book import Book, Memory, Standing, read_book, standing_of
 from slowwave.memory.candidates import FILE
@@ -25,10 +25,11 @@ from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover
-from slowwave.moments import moment
-from slowwave.observability.lessons import dreams_of, short_names
+from slowwave.observability.lessons import dreams_of
 from slowwave.places import archive_folder
+from slowwave.quantities import moment
 from slowwave.secrets.redactor import Redactor, redactor_of
+from slowwave.stores.projects import short_names
 
 # what becomes of a memory, as every other screen calls it
 _NAMES = {"held": "true", "candidates": "noted as", "successor": "replaced by"}

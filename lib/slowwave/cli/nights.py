@@ -12,21 +12,13 @@ from slowwave.cli.output import bad, bold, dim, say, say_json, screen_width, sho
 from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, positive, settings_of
 from slowwave.cli.screen import change_lines
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
-from slowwave.jobs.choice import memory_folders
+from slowwave.jobs.run import memory_folders
 from slowwave.memory.transaction import recover
 from slowwave.observability.charts import duration
-from slowwave.observability.lessons import (
-    Dream,
-    Learned,
-    Remembered,
-    in_all,
-    in_words,
-    learned,
-    remembered,
-    short_names,
-)
+from slowwave.observability.lessons import Dream, Learned, Remembered, in_all, in_words, learned, remembered
 from slowwave.observability.night import Night, read_nights, state
 from slowwave.report import counted
+from slowwave.stores.projects import short_names
 
 _USUAL = 14
 _ACTIONS = ("list", "show")

@@ -177,7 +177,7 @@ class Bars:
 
 def _named(project: str) -> str:
     """Return what people call a project; of a long name the end, which tells most, and a mark of the rest."""
-    from slowwave.observability.lessons import short_names  # noqa: PLC0415 - --help stays fast
+    from slowwave.stores.projects import short_names  # noqa: PLC0415 - --help stays fast
 
     name = harmless(short_names([project])[project])
     return name if len(name) <= _WIDEST else f"...{name[3 - _WIDEST :]}"

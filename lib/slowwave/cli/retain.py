@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _plan(args: argparse.Namespace) -> int:
     from slowwave.cli.screen import show  # noqa: PLC0415 - the other actions need no jobs
-    from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415 - as above
+    from slowwave.context import Run, new_run_id  # noqa: PLC0415 - as above
     from slowwave.jobs.story import run_job  # noqa: PLC0415 - as above
 
     clock = SystemClock()
@@ -93,7 +93,7 @@ def _plan(args: argparse.Namespace) -> int:
 def _hold(args: argparse.Namespace) -> int:
     import getpass  # noqa: PLC0415 - only here
 
-    from slowwave.moments import moment  # noqa: PLC0415 - only here
+    from slowwave.quantities import moment  # noqa: PLC0415 - only here
     from slowwave.retention.holds import place_hold  # noqa: PLC0415 - --help stays fast
 
     settings = settings_of(args)
@@ -119,7 +119,7 @@ def _hold(args: argparse.Namespace) -> int:
 
 def _numbers(holds: "Sequence[Hold]", settings: "Settings") -> dict[str, int]:
     """Return how many sessions each hold holds."""
-    from slowwave.retention.erase.machine import held_sessions  # noqa: PLC0415 - --help stays fast
+    from slowwave.retention.erase.job import held_sessions  # noqa: PLC0415 - --help stays fast
     from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
 
     found = held_sessions(holds, known_projects(settings, os.environ).projects if holds else (), os.environ)
@@ -244,7 +244,7 @@ def _told(at: str) -> str:
     """Return an ISO time as a person here reads it."""
     from datetime import datetime  # noqa: PLC0415 - --help stays fast
 
-    from slowwave.moments import told  # noqa: PLC0415 - as above
+    from slowwave.quantities import told  # noqa: PLC0415 - as above
 
     return told(datetime.fromisoformat(at))
 

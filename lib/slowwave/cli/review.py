@@ -18,8 +18,8 @@ from slowwave.consolidation.inbox import Parked
 from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.jobs.review import Decision, Desk, Waits
 from slowwave.locks import beside_jobs
-from slowwave.observability.lessons import short_names
 from slowwave.places import agent_around
+from slowwave.stores.projects import short_names
 
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
 _KEYS = {"a": "accept", "e": "edit", "r": "reject", "l": "later", "u": "undo", "q": "quit"}

@@ -28,7 +28,7 @@ from slowwave.cli.screen import show, show_backfill
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, InterruptedRunError, UsageError
 from slowwave.jobs import JOBS
-from slowwave.moments import moment
+from slowwave.quantities import moment
 from slowwave.report import UNCONFIRMED
 from slowwave.service.server import named_server
 
@@ -205,7 +205,7 @@ def _interruptible(args: argparse.Namespace) -> Generator[None]:
     Raises:
         InterruptedRunError: that was it.
     """
-    from slowwave.jobs.run import new_run_id  # noqa: PLC0415 - --help stays fast
+    from slowwave.context import new_run_id  # noqa: PLC0415 - --help stays fast
 
     args.run_id = new_run_id(SystemClock())
     try:
@@ -248,7 +248,7 @@ def _check_together(args: argparse.Namespace, settings: "Settings") -> None:
 
 
 def _direct(args: argparse.Namespace) -> dict[str, Any]:
-    from slowwave.jobs.run import Run  # noqa: PLC0415 - --help stays fast
+    from slowwave.context import Run  # noqa: PLC0415 - --help stays fast
     from slowwave.jobs.story import run_job  # noqa: PLC0415 - --help stays fast
 
     clock = SystemClock()
@@ -473,8 +473,8 @@ def _check_erase(args: argparse.Namespace) -> None:
 
 def _erase(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
     """Erase subjects in this process and return the report."""
+    from slowwave.context import Run  # noqa: PLC0415
     from slowwave.jobs.erasure import erase_subjects  # noqa: PLC0415 - --help stays fast
-    from slowwave.jobs.run import Run  # noqa: PLC0415
     from slowwave.retention.erase.subjects import Asked  # noqa: PLC0415
     from slowwave.service.server import prefect_home  # noqa: PLC0415
 

@@ -16,9 +16,10 @@ import msgspec
 from slowwave.cli.output import bad, bold, dim, open_to, say, screen_width, short_time, wrapped
 from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
-from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words, short_names
+from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words
 from slowwave.report import LEFT_OUT, Gate, readable
 from slowwave.report import counted as in_numbers
+from slowwave.stores.projects import short_names
 
 MOST_ROWS = 8
 MOST_SESSIONS = 20

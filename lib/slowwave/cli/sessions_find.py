@@ -30,12 +30,11 @@ from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UnreadableError, UsageError
 from slowwave.formats.model import Problem
 from slowwave.formats.registry import NAMES
-from slowwave.jobs.choice import chosen_by
-from slowwave.moments import moment
-from slowwave.observability.lessons import short_names
 from slowwave.places import archive_folder
+from slowwave.quantities import moment
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import Listing, Wanted, list_sessions
+from slowwave.stores.projects import chosen_by, short_names
 from slowwave.stores.summary import SessionRow, ShownRow
 
 if TYPE_CHECKING:
@@ -145,7 +144,7 @@ _LONG_READ = 64 << 20
 
 def find(args: argparse.Namespace) -> int:
     """Print the sessions that fit the words best, the best first."""
-    from slowwave.stores.search.ranking import found_sessions  # noqa: PLC0415 - only a search needs the index
+    from slowwave.stores.search.ranking import found_sessions  # noqa: PLC0415 - as above
     from slowwave.stores.search.words import MOST_WORDS, terms_of  # noqa: PLC0415 - as above
 
     wanted = _wanted_by(args)

@@ -19,9 +19,8 @@ from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import SUFFIX, FoundSession, StoredSession, numbered_parts, session_stem
 from slowwave.formats.writing import Compaction, Draft, Means, Target, checked, unknown
 from slowwave.places import archive_folder, home_folder
-from slowwave.stores.removal import plan_removal
 from slowwave.stores.roots import found_sessions, meant_session
-from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, trash_folder, trash_items
+from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, plan_removal, trash_folder, trash_items
 from slowwave.stores.writers import Opened, Writers, folder_for, held
 
 if TYPE_CHECKING:
@@ -298,7 +297,7 @@ def summary_of_branch(args: argparse.Namespace, found: FoundSession) -> str:
 
 
 def _compacting(args: argparse.Namespace, session: StoredSession) -> "Compacting":
-    from slowwave.jobs.run import Run, new_run_id  # noqa: PLC0415 - as above
+    from slowwave.context import Run, new_run_id  # noqa: PLC0415 - as above
     from slowwave.jobs.steps import by_hand  # noqa: PLC0415 - uncompact needs no projects
 
     settings, clock = settings_of(args), SystemClock()
@@ -369,7 +368,7 @@ def stored_session(found: FoundSession) -> StoredSession:
 
 def rm(args: argparse.Namespace) -> int:
     """Move sessions into the trash; all of them are looked up, and must not be held, before the first one moves."""
-    from slowwave.retention.manual import refuse_held, remove_by_hand  # noqa: PLC0415 - of few commands
+    from slowwave.retention.removal import refuse_held, remove_by_hand  # noqa: PLC0415 - of few commands
 
     settings = settings_of(args)
     found = {session.path: session for session in (chosen_session(args, name) for name in args.ids)}
@@ -392,7 +391,7 @@ def rm(args: argparse.Namespace) -> int:
 
 def restore(args: argparse.Namespace) -> int:
     """Restore sessions, or list the trash when none is named; one that cannot come back does not stop the others."""
-    from slowwave.retention.manual import bring_back  # noqa: PLC0415 - of few commands
+    from slowwave.retention.removal import bring_back  # noqa: PLC0415 - of few commands
 
     settings_of(args)
     trash = trash_folder(os.environ)
@@ -428,7 +427,7 @@ def restore(args: argparse.Namespace) -> int:
 
 def _restore_as(args: argparse.Namespace) -> int:
     """Restore the transcript of one session under a new id, beside what lies in its place."""
-    from slowwave.retention.manual import bring_back_as  # noqa: PLC0415 - of few commands
+    from slowwave.retention.removal import bring_back_as  # noqa: PLC0415 - of few commands
 
     if args.all or len(args.ids) != 1:
         raise UsageError("--as gives one session one new id: write the id of one session")

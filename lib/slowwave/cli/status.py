@@ -90,12 +90,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _write_report(args: argparse.Namespace) -> int:
     """Write the report anew and print its path."""
-    from slowwave.jobs.conclusion import Around, view_now  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.conclusion import view_now  # noqa: PLC0415 - --help stays fast
     from slowwave.locks import beside_jobs  # noqa: PLC0415 - as above
     from slowwave.observability.page import write_page  # noqa: PLC0415 - as above
 
     with beside_jobs(os.environ):
-        view = view_now(Around(settings_of(args), os.environ), SystemClock().now())
+        view = view_now(settings_of(args), os.environ, SystemClock().now())
         if view is None:
             raise NotFoundError("no night was recorded yet; slowwave run nightly records one")
         say(str(write_page(os.environ, view)))
@@ -115,7 +115,7 @@ def _summary(rows: "list[Standing]") -> str:
 
 def every(rows: "list[Standing]") -> Iterator[str]:
     """Yield everything about each project."""
-    from slowwave.observability.lessons import short_names  # noqa: PLC0415 - --help stays fast
+    from slowwave.stores.projects import short_names  # noqa: PLC0415 - --help stays fast
 
     names = short_names(row.project for row in rows)
     for row in rows:
@@ -130,7 +130,7 @@ def short(rows: "list[Standing]", room: int | None) -> list[str]:
         rows: the projects.
         room: how many lines there are at most; those of which nothing is said are counted. None sets no limit.
     """
-    from slowwave.observability.lessons import short_names  # noqa: PLC0415 - --help stays fast
+    from slowwave.stores.projects import short_names  # noqa: PLC0415 - --help stays fast
 
     names = short_names(row.project for row in rows)
     wide = min(max(len(name) for name in names.values()), 28)

@@ -35,7 +35,7 @@ from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession
 from slowwave.settings import CompactionSettings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 # What the next larger kind of model sees (Claude and GPT with a long context, Gemini).
 _LONG_WINDOW = 1_000_000

@@ -22,7 +22,7 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Compaction
 from slowwave.report import Gate, Item, Report
 from slowwave.stores.activity import live_reason
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 # Clients that have a record for it, and sources that their clients read no more.
 WRITTEN = tuple(name for name, client in CLIENTS.items() if client.compacting.is_written)

@@ -44,7 +44,7 @@ from slowwave.models.base import LanguageModel, Usage
 from slowwave.report import PARKED_FOR_REVIEW, Gate, Item, Report
 from slowwave.settings import ConsolidationSettings, Settings
 from slowwave.stores.activity import active_reason
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 TRIES = 3
 _GONE = (

@@ -20,9 +20,9 @@ import msgspec
 
 from slowwave.errors import LockHeldError, LockLostError
 from slowwave.files import TEMP_PREFIX, at_fault_point, file_bytes, fsync_folder, write_all
+from slowwave.locks import created_at, is_running, start_ticks
 from slowwave.memory.folder import LOCK_FILE
 from slowwave.memory.guard import OWN_FOLDER, guarded
-from slowwave.processes import created_at, is_running, start_ticks
 
 # Claude Code's own dream: modification time = last dream, body = process id; an hour is its limit.
 CLAUDE_LOCK = ".consolidate-lock"

@@ -23,7 +23,7 @@ from slowwave.memory.guard import guarded
 from slowwave.memory.model import Evidence, iso, name_to_json
 from slowwave.memory.pages import statements
 from slowwave.reading.harness import changes_of, command_in
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 # Which sessions used which memory file: their transcript names it by its full path, as a tool call that reads it does.
 #

@@ -20,7 +20,7 @@ from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json, 
 from slowwave.report import Gate, Item, Report
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 # Damage of one file is named line by line up to here; the rest is counted.
 _MOST_PROBLEMS = 5

@@ -29,7 +29,7 @@ from slowwave.report import Gate, Report
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.activity import active_reason
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 # Who begins a session without anybody who types in it; only a person's words can become a wish or a decision. A
 # question is one of slowwave's own, which a model's command kept as a session.

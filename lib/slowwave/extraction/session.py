@@ -24,8 +24,8 @@ from slowwave.report import Gate
 from slowwave.secrets.blocklist import Blocked, moment_name, record_name
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
-from slowwave.stores.scan import HARMLESS
+from slowwave.stores.projects import Project
+from slowwave.stores.summary import HARMLESS
 
 
 def unerased(messages: Sequence[Message], blocked: Blocked | None) -> Sequence[Message]:

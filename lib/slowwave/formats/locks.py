@@ -20,7 +20,7 @@ import msgspec
 from slowwave.errors import LockHeldError, LockLostError
 from slowwave.files import TEMP_PREFIX, at_fault_point
 from slowwave.formats.model import parse_time
-from slowwave.processes import created_at, is_running, start_ticks
+from slowwave.locks import created_at, is_running, start_ticks
 
 _START_TOLERANCE_S = 2.0
 _PAUSE_S = 0.025

@@ -16,15 +16,13 @@ import msgspec
 
 from slowwave.consolidation.gates import ENOUGH, due_after
 from slowwave.errors import SlowwaveError, told
-from slowwave.jobs.choice import folders_of, memory_folders
-from slowwave.jobs.model import journal_of
+from slowwave.jobs.run import folders_of, journal_of, memory_folders
 from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS, unfit
 from slowwave.memory.model import iso, name_to_json
-from slowwave.models.base import ModelError
-from slowwave.models.meter import Account, read_account
+from slowwave.models.base import Account, ModelError, read_account
 from slowwave.observability.alarms import REMEMBERING, alarms_of
-from slowwave.observability.lessons import Learned, short_names
+from slowwave.observability.lessons import Learned
 from slowwave.observability.memories import Known, known_of
 from slowwave.observability.night import (
     BROKEN,
@@ -46,7 +44,7 @@ from slowwave.places import home_folder
 from slowwave.report import Report, counted
 from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project, short_names
 
 # Nobody expects a memory of a changed session below this, as long as no candidate comes of it.
 WORTH_READING = 32 << 10
@@ -54,27 +52,12 @@ WORTH_READING = 32 << 10
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """When a run began, and over what.
-
-    Attributes:
-        run_id: its id.
-        at: what time it was for the run.
-        timer: the reading of a clock that only moves forward, in seconds.
-        partial: whether only chosen projects are worked on.
-    """
+    """When a run began, and over what."""
 
     run_id: str
-    at: datetime
-    timer: float
-    partial: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What a run has around it: the settings in force, and the environment."""
-
-    settings: Settings
-    environ: Mapping[str, str]
+    at: datetime  # what time it was for the run
+    timer: float  # the reading of a clock that only moves forward, in seconds
+    partial: bool = False  # whether only chosen projects are worked on
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +71,8 @@ class Concluded:
 def conclude(
     report: Report,
     began: Began,
-    around: Around,
+    settings: Settings,
+    environ: Mapping[str, str],
     projects: Sequence[Project],
     *,
     outcome: str = "",
@@ -99,16 +83,17 @@ def conclude(
     Args:
         report: the report of the whole run, without secrets; warnings are added to it.
         began: when it began.
-        around: settings and environment.
+        settings: the settings in force.
+        environ: the environment.
         projects: the projects that were worked on.
         outcome: how it ended; by default what the report amounts to.
         sessions: how many it was about, where the projects come without theirs.
     """
-    earlier, problems = _earlier(around.environ, report)
+    earlier, problems = _earlier(environ, report)
     came_to = outcome_of(report)
     folders, unread = footprints([(NAMELESS(project.key), project.memory) for project in projects])
     report.warnings += map(NAMELESS, unread)
-    limits = around.settings.consolidation
+    limits = settings.consolidation
     seen = Seen(
         at=began.at,
         seconds=perf_counter() - began.timer,
@@ -116,28 +101,28 @@ def conclude(
         partial=began.partial,
         sessions=sum(len(project.sessions) for project in projects) if sessions is None else sessions,
         changed=_changed(projects, earlier, report),
-        spent=_spent(began.run_id, around.environ, earlier),
+        spent=_spent(began.run_id, environ, earlier),
         folders=folders,
         limits=Limits(limits.index_lines, limits.index_bytes),
     )
     night = night_of(report, seen)
-    night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, around.settings.alarms))
-    known = _known(report, began, around, projects)
+    night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, settings.alarms))
+    known = _known(report, began, settings, environ, projects)
     night = msgspec.structs.replace(night, needs=len(known.needs))
     found = known.of_dreams(report.dream_ids)
     if began.partial:  # who asked about one project is not told what waits in others
         chosen = {project.key for project in projects}
         found.asks = [ask for ask in found.asks if ask.project in chosen]
-    found.unloaded = _unloaded(known, found, around, projects, report)
+    found.unloaded = _unloaded(known, found, environ, projects, report)
     if report.dream_ids:
         found.due = iso(due_after(int(began.at.timestamp()), limits.min_hours * ENOUGH))
     report.learned = msgspec.to_builtins(found)
-    view = view_with([*earlier, night], around.environ, problems, known)
-    _tell(report, around, night, view, came_to.message)
+    view = view_with([*earlier, night], environ, problems, known)
+    _tell(report, settings, environ, night, view, came_to.message)
     return Concluded(night, view)
 
 
-def view_now(around: Around, now: datetime, known: Known | None = None) -> View | None:
+def view_now(settings: Settings, environ: Mapping[str, str], now: datetime, known: Known | None = None) -> View | None:
     """Return what the report is made of now, or None before the first night; ``known`` where that was looked at.
 
     Raises:
@@ -146,44 +131,45 @@ def view_now(around: Around, now: datetime, known: Known | None = None) -> View 
         OSError: the history is there and cannot be read.
     """
     if known is None:
-        folders = memory_folders(around.settings, around.environ)
-        redact = redactor_of(around.settings, around.environ, create=False)
-        known = known_of(folders, around.settings.consolidation, now, str(home_folder(around.environ)), redact)
-    nights, problems = read_nights(around.environ)
-    return view_with(nights, around.environ, problems, known) if nights else None
+        folders = memory_folders(settings, environ)
+        redact = redactor_of(settings, environ, create=False)
+        known = known_of(folders, settings.consolidation, now, str(home_folder(environ)), redact)
+    nights, problems = read_nights(environ)
+    return view_with(nights, environ, problems, known) if nights else None
 
 
-def _known(report: Report, began: Began, around: Around, projects: Sequence[Project]) -> Known:
+def _known(
+    report: Report, began: Began, settings: Settings, environ: Mapping[str, str], projects: Sequence[Project]
+) -> Known:
     """Return what is remembered in all projects, also after a run over a few; what cannot be read is a warning."""
     redact = NAMELESS
     try:
-        redact = redactor_of(around.settings, around.environ, create=False)
+        redact = redactor_of(settings, environ, create=False)
         is_whole = projects and not began.partial
-        given = (around.settings, around.environ)
-        folders = folders_of(projects, *given) if is_whole else memory_folders(*given)
+        folders = folders_of(projects, settings, environ) if is_whole else memory_folders(settings, environ)
     except (SlowwaveError, OSError) as error:
         # the run has failed for this itself, and says so
         folders = []
-        why = told(error, around.environ.get("HOME", "")) if isinstance(error, OSError) else str(error)
+        why = told(error, environ.get("HOME", "")) if isinstance(error, OSError) else str(error)
         report.warnings += [] if report.failures else [NAMELESS(f"report.html: {why}")]
-    known = known_of(folders, around.settings.consolidation, began.at, str(home_folder(around.environ)), redact)
+    known = known_of(folders, settings.consolidation, began.at, str(home_folder(environ)), redact)
     report.warnings += [NAMELESS(problem) for problem in known.problems if NAMELESS(problem) not in report.warnings]
     return known
 
 
 def _unloaded(
-    known: Known, found: Learned, around: Around, projects: Sequence[Project], report: Report
+    known: Known, found: Learned, environ: Mapping[str, str], projects: Sequence[Project], report: Report
 ) -> dict[str, list[str]]:
     """Return the clients that do not get what their sessions taught, since they load no memory folder, by project.
 
     Projects that no file could be written in, for example since their folder is on another machine, are left out.
     """
     try:
-        register = read_register(around.environ) or Register()
+        register = read_register(environ) or Register()
     except SlowwaveError as error:
         report.warnings.append(NAMELESS(f"delivery: {error}"))
         return {}
-    roots = {project.key: name_to_json(project.root) for project in projects if not unfit(project.root, around.environ)}
+    roots = {project.key: name_to_json(project.root) for project in projects if not unfit(project.root, environ)}
     changed = {dream.project for dream in found.dreams if dream.changes}
     unloaded: dict[str, list[str]] = {}
     for one in known.every:
@@ -195,17 +181,19 @@ def _unloaded(
     return unloaded
 
 
-def conclude_broken(job: str, error: BaseException, began: Began, around: Around) -> Concluded:
+def conclude_broken(
+    job: str, error: BaseException, began: Began, settings: Settings, environ: Mapping[str, str]
+) -> Concluded:
     """Record a run that could not even begin."""
     report = Report(job, began.run_id, failures=[NAMELESS(f"{job}: {error}")])
-    return conclude(report, began, around, [], outcome=BROKEN)
+    return conclude(report, began, settings, environ, [], outcome=BROKEN)
 
 
-def _tell(report: Report, around: Around, night: Night, view: View, why: str) -> None:
-    alarms, telemetry = around.settings.alarms, around.settings.telemetry
+def _tell(report: Report, settings: Settings, environ: Mapping[str, str], night: Night, view: View, why: str) -> None:
+    alarms, telemetry = settings.alarms, settings.telemetry
     steps: list[tuple[str, Callable[[], object]]] = [
-        ("history", lambda: _record(night, around.environ)),
-        ("report.html", lambda: write_page(around.environ, view)),
+        ("history", lambda: _record(night, environ)),
+        ("report.html", lambda: write_page(environ, view)),
         ("telemetry.log_file", lambda: log_night(night, NAMELESS(why))),
     ]
     if alarms.webhook:
@@ -218,7 +206,7 @@ def _tell(report: Report, around: Around, night: Night, view: View, why: str) ->
         except SlowwaveError as error:
             report.warnings.append(NAMELESS(f"{name}: {error}"))
         except OSError as error:
-            report.warnings.append(NAMELESS(f"{name}: {told(error, history_path(around.environ).parent)}"))
+            report.warnings.append(NAMELESS(f"{name}: {told(error, history_path(environ).parent)}"))
 
 
 def _record(night: Night, environ: Mapping[str, str]) -> None:

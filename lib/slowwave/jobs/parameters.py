@@ -15,10 +15,10 @@ from pydantic import (
     WithJsonSchema,
 )
 
+from slowwave.context import Run, clock_of, new_run_id
 from slowwave.errors import UsageError
 from slowwave.formats.cersei import BARE
 from slowwave.formats.registry import CLIENTS
-from slowwave.jobs.run import Run, clock_of, new_run_id
 from slowwave.settings import Settings, load_settings
 
 # The jobs that work through projects.

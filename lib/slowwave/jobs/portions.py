@@ -20,19 +20,19 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from slowwave.clock import FixedClock
+from slowwave.context import Run, clock_of
 from slowwave.errors import UnreadableError
 from slowwave.extraction.job import unread
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.run import Run, Step, Whole, clock_of, contained, discreet, discreet_all, timed
+from slowwave.jobs.run import Step, Whole, contained, discreet, discreet_all, timed
 from slowwave.jobs.steps import extract_some
-from slowwave.locks import beside_jobs
+from slowwave.locks import beside_jobs, deaf_to_interrupts
 from slowwave.places import state_folder
-from slowwave.processes import deaf_to_interrupts
 from slowwave.quantities import Count, Period
 from slowwave.report import Item, Report
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 T = TypeVar("T")
 
@@ -51,31 +51,18 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """Everything that the tasks of one run need to know.
-
-    Attributes:
-        run_id: id of the run.
-        settings: the settings in force.
-        force: whether gates are passed.
-        dry_run: whether anything may change.
-        now: what time it is for this run, or None for the real time.
-        projects: all projects of the run.
-        batches: shares of sessions; one task run each.
-        groups: projects by index; one task run each.
-        rehearsal: as in :class:`Run`.
-        project: as in :class:`Run`.
-    """
+    """Everything that the tasks of one run need to know."""
 
     run_id: str
     settings: Settings
-    force: bool
-    dry_run: bool
-    now: datetime | None
-    projects: list[Project]
-    batches: list[list[Share]]
-    groups: list[list[int]]
-    rehearsal: Path | None = None
-    project: str = ""
+    force: bool  # whether gates are passed
+    dry_run: bool  # whether anything may change
+    now: datetime | None  # what time it is for this run, or None for the real time
+    projects: list[Project]  # all projects of the run
+    batches: list[list[Share]]  # shares of sessions; one task run each
+    groups: list[list[int]]  # projects by index; one task run each
+    rehearsal: Path | None = None  # as in :class:`Run`
+    project: str = ""  # as in :class:`Run`
 
     def run(self, environ: Mapping[str, str]) -> Run:
         """Return the run as the library knows it."""
@@ -224,11 +211,6 @@ Task = Callable[[Path, tuple[int, ...], Sequence[Share], Mapping[str, str]], Rep
 
 def extract_everywhere(projects: Sequence[Project], run: Run, over: Callable[[str], None]) -> list[Report]:
     """Extract from all sessions of a run, over several processes; return a report for each project.
-
-    Args:
-        projects: the projects.
-        run: the run.
-        over: is told the key of each project that is read.
 
     Raises:
         OSError: the state folder cannot be written, where the processes find what they have to do.

@@ -61,82 +61,47 @@ class Waits:
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person decided, and how to take it back.
+    """What a person decided, and how to take it back."""
 
-    Attributes:
-        verb: what was decided.
-        id: what ``slowwave review undo`` takes: a dream, or a rejection.
-        asked: id of what was decided about.
-        project: key of the project.
-        candidates: notes that are not taken any more.
-        text: what became of it, in a sentence.
-        warnings: files of agents that could not be brought up to date.
-    """
-
-    verb: Verb
-    id: str
-    asked: str
-    project: str
-    candidates: tuple[str, ...] = ()
-    text: str = ""
-    warnings: tuple[str, ...] = ()
+    verb: Verb  # what was decided
+    id: str  # what ``slowwave review undo`` takes: a dream, or a rejection
+    asked: str  # id of what was decided about
+    project: str  # key of the project
+    candidates: tuple[str, ...] = ()  # notes that are not taken any more
+    text: str = ""  # what became of it, in a sentence
+    warnings: tuple[str, ...] = ()  # files of agents that could not be brought up to date
 
 
 class TakenBack(msgspec.Struct, frozen=True, kw_only=True):
-    """What was taken back: a decision or a dream, and later ones that rested on it.
+    """What was taken back: a decision or a dream, and later ones that rested on it."""
 
-    Attributes:
-        id: of the undo itself.
-        dreams: what was taken back, newest first.
-        files: files that were restored.
-        edited: files with later changes by people, which are kept beside.
-        memory: the memory folder.
-        text: all that in a sentence or two.
-        warnings: files of agents that could not be brought up to date.
-    """
-
-    id: str
-    dreams: tuple[str, ...]
-    files: tuple[str, ...]
-    edited: tuple[str, ...]
-    memory: str
-    text: str
-    warnings: tuple[str, ...] = ()
+    id: str  # of the undo itself
+    dreams: tuple[str, ...]  # what was taken back, newest first
+    files: tuple[str, ...]  # files that were restored
+    edited: tuple[str, ...]  # files with later changes by people, which are kept beside
+    memory: str  # the memory folder
+    text: str  # all that in a sentence or two
+    warnings: tuple[str, ...] = ()  # files of agents that could not be brought up to date
 
 
 class Dropped(msgspec.Struct, frozen=True, kw_only=True):
-    """Memories of one project that a person dropped.
+    """Memories of one project that a person dropped."""
 
-    Attributes:
-        id: of the dream that did it; ``slowwave memory undo`` takes it.
-        project: key of the project.
-        memories: their ids.
-        texts: what they said.
-        warnings: files of agents that could not be brought up to date.
-    """
-
-    id: str
-    project: str
-    memories: tuple[str, ...]
-    texts: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
+    id: str  # of the dream that did it; ``slowwave memory undo`` takes it
+    project: str  # key of the project
+    memories: tuple[str, ...]  # their ids
+    texts: tuple[str, ...]  # what they said
+    warnings: tuple[str, ...] = ()  # files of agents that could not be brought up to date
 
 
 @dataclass(frozen=True, slots=True)
 class Desk:
-    """What waits in some memory folders, and what can be done about it.
+    """What waits in some memory folders, and what can be done about it."""
 
-    Attributes:
-        folders: the memory folders.
-        settings: thresholds, limits and where memories are delivered to.
-        environ: the environment.
-        clock: what time it is.
-    """
-
-    folders: Sequence[MemoryFolder]
-    settings: Settings
-    environ: Mapping[str, str]
-    clock: Clock
+    folders: Sequence[MemoryFolder]  # the memory folders
+    settings: Settings  # thresholds, limits and where memories are delivered to
+    environ: Mapping[str, str]  # the environment
+    clock: Clock  # what time it is
 
     def waiting(self, *, every: bool = True) -> list[Waits]:
         """Return what waits, what is worth a person's time first; without ``every`` only that.

@@ -1,69 +1,37 @@
-"""What one run of a job was given, the files that it leaves in the state folder, and what must not leave it.
+"""What stands around the steps of a run: contained failures, reports without secrets, the model, and whose memories.
 
-A step that goes wrong stays within its project, and whatever a report quotes, it holds no secret.
+The model is one for all steps and projects in a process, with one account for all processes of a run. At a provider's
+batch price a night reads the answers to what was asked before, and hands over what was asked last.
 """
 
 import errno
-import secrets
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryFile
 from time import perf_counter, time
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from slowwave.clock import Clock, FixedClock, SystemClock
+from slowwave.context import Run
 from slowwave.errors import SlowwaveError, UnwritableError, told
 from slowwave.files import private_folder, write_all
 from slowwave.journal import remove_leftovers
-from slowwave.places import home_folder, state_folder
+from slowwave.memory.folder import NAME, MemoryFolder, global_folder
+from slowwave.models import model_of
+from slowwave.models.base import Account, LanguageModel, Meter, ModelError, read_account
+from slowwave.places import archive_folder, home_folder, state_folder
 from slowwave.report import Gate, Item, Report, Span
 from slowwave.secrets.redactor import NAMELESS, logger_of
-from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.settings import ModelSettings, Settings
+from slowwave.stores.discovery import known_projects
+from slowwave.stores.projects import Project, chosen_by
+from slowwave.stores.roots import store_roots
 
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Everything that one run of a job was given.
-
-    Attributes:
-        id: names the run in reports and ledgers.
-        settings: the settings in force.
-        clock: what time it is.
-        environ: the environment; HOME and the XDG folders are taken from here.
-        project: only projects whose key or root contains this; "" takes all.
-        force: pass the time and session gates; never the lock, never a live session.
-        dry_run: plan and report, change nothing.
-        rehearsal: where the extraction of a dry run notes what its dream goes by; None where nothing is rehearsed.
-    """
-
-    id: str
-    settings: Settings
-    clock: Clock
-    environ: Mapping[str, str]
-    project: str = ""
-    force: bool = False
-    dry_run: bool = False
-    rehearsal: Path | None = None
-
-    @property
-    def home(self) -> Path:
-        """The home folder of the person whose sessions are read."""
-        return home_folder(self.environ)
-
-
-def new_run_id(clock: Clock) -> str:
-    """Return an id that sorts by time and is unique among runs of one second."""
-    return f"{clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
-
-
-def clock_of(now: datetime | None) -> Clock:
-    """Return a clock that stands at ``now``, or the clock of this machine."""
-    return FixedClock(now.astimezone(UTC)) if now else SystemClock()
+if TYPE_CHECKING:
+    from slowwave.models.batch import Provider, Spool
 
 
 # what is done for one project, and what is about all of them together
@@ -270,3 +238,192 @@ def remove_old(environ: Mapping[str, str], now: datetime, run_id: str) -> int:
                 path.unlink()
                 removed += 1
     return removed
+
+
+class _Key(NamedTuple):
+    run_id: str
+    settings: ModelSettings
+    journal: Path
+
+
+# what a server can do, and that it does not answer, is found out once a run; a worker has one run at a time
+_latest: dict[_Key, LanguageModel] = {}
+
+
+def language_model(
+    run_id: str, settings: Settings, environ: Mapping[str, str], *, dry_run: bool = False
+) -> LanguageModel | None:
+    """Return the model that a run may ask, or None: none is configured, or nothing may be asked."""
+    if dry_run or not settings.model.is_set:
+        return None
+    key = _Key(run_id, settings.model, journal_of(run_id, environ))
+    model = _latest.get(key)
+    if model is None:
+        model = model_of(settings, environ, Meter(settings.model, key.journal))
+        if model is not None:
+            _latest.clear()
+            _latest[key] = model
+    return model
+
+
+def note_account(report: Report, journal: Path) -> None:
+    """Say which command answered in a run and who counted, and what it was charged beyond the answers that were of use.
+
+    Answers that were cut off, refused or unreadable cost as much as others.
+
+    Raises:
+        OSError: the journal cannot be read.
+    """
+    if not journal.exists():
+        return
+    try:
+        account = read_account(journal)
+    except ModelError as error:
+        report.warnings.append(str(error))
+        return
+    if account.program or account.estimated:
+        report.items.append(Item(report.run_id, "model", _told(account)))
+    counts = report.counts
+    used = counts.get("model_prompt_tokens", 0) + counts.get("model_completion_tokens", 0)
+    charged = account.prompt_tokens + account.completion_tokens
+    if charged > used:
+        money = f", {account.usd:.4f} USD" if account.usd else ""
+        reason = f"the run was charged {charged:,} tokens{money}, of which {charged - used:,} gave no usable answer"
+        report.items.append(Item(report.run_id, "model", reason))
+        report.count("model_charged_tokens", charged)
+
+
+def _told(account: Account) -> str:
+    money = f", {account.usd:.4f} USD" if account.usd else ""
+    counted = "as it reports them" if account.program else "as the server counted"
+    if account.estimated:
+        counted = f"{account.estimated} of the answers estimated, since nobody counted them"
+    tokens = f"{account.prompt_tokens:,} tokens of questions and {account.completion_tokens:,} of answers"
+    return f"{account.program or 'the model'} answered {account.calls:,} times: {tokens}{money} ({counted})"
+
+
+def journal_of(run_id: str, environ: Mapping[str, str]) -> Path:
+    """Return where the account of a run is kept."""
+    return state_folder(environ) / "runs" / f"{run_id}.model.json"
+
+
+def is_batched(settings: Settings) -> bool:
+    """Say whether the model of these settings is asked by batch."""
+    return settings.model.batch and settings.model.is_set
+
+
+def fetch_answers(report: Report, settings: Settings, environ: Mapping[str, str], now: datetime) -> None:
+    """Collect the answers of batches that are over, and report them; a server that is away waits for another night.
+
+    A damaged spool is named as a failure and costs the night nothing else.
+    """
+    from slowwave.models.batch import Fetched, fetch  # noqa: PLC0415 - the usual night has no model
+
+    done = Fetched()
+    with _spool_contained(report, environ):
+        done = fetch(*_ends(settings, environ), settings.model.base_url, now)
+    _count(report, model_batch_answers=done.answers, model_batch_failed=done.failed, model_batch_waiting=done.waiting)
+    _count(report, model_batch_tokens=done.tokens)
+    report.warnings += done.problems
+    if done.answers or done.failed:
+        text = f"batches brought {done.answers} answers, {done.tokens:,} tokens; {done.failed} questions had none"
+        report.items.append(Item(settings.model.name, "model", text))
+
+
+def hand_over_questions(report: Report, settings: Settings, environ: Mapping[str, str], now: datetime) -> None:
+    """Send what waits as a batch, and report it; a server that is away waits for another night.
+
+    A damaged spool is named as a failure and costs the night nothing else.
+    """
+    from slowwave.models.batch import Handed, hand_over  # noqa: PLC0415 - the usual night has no model
+
+    handed = Handed()
+    with _spool_contained(report, environ):
+        handed = hand_over(*_ends(settings, environ), settings.model.base_url, now)
+    _count(report, model_batch_questions=handed.questions)
+    report.warnings += handed.problems
+    if handed.questions:
+        text = f"{handed.questions} questions went out in a batch; their answers are read another night"
+        report.items.append(Item(settings.model.name, "model", text))
+
+
+def note_left_behind(report: Report, settings: Settings, environ: Mapping[str, str]) -> None:
+    """Warn of batches whose answers nobody reads any more, since the settings ask for none."""
+    if is_batched(settings):
+        return
+    # by their names alone: the usual night has no model, and no spool
+    number = sum(1 for _ in (state_folder(environ) / "batches" / "sent").glob("*.json"))
+    if number:
+        report.warnings.append(
+            f"{number} batches are on their way to a model, and the answers are not read while model.batch is off"
+        )
+
+
+@contextmanager
+def _spool_contained(report: Report, environ: Mapping[str, str]) -> Generator[None]:
+    """Name what is wrong with the spool; the miners need none."""
+    try:
+        yield
+    except SlowwaveError as error:
+        report.failures.append(f"batches: extract: {error}")
+    except OSError as error:
+        report.failures.append(f"batches: extract: {told(error, state_folder(environ))}")
+
+
+def _ends(settings: Settings, environ: Mapping[str, str]) -> "tuple[Spool, Provider]":
+    from slowwave.models.batch import (  # noqa: PLC0415 - the usual night has no model
+        Provider,
+        Spool,
+        spool_folder,
+    )
+    from slowwave.models.client import Exchange  # noqa: PLC0415 - as above
+
+    return Spool(spool_folder(environ)), Provider(Exchange(settings.model, environ))
+
+
+def _count(report: Report, **numbers: int) -> None:
+    for name, number in numbers.items():
+        if number:
+            report.count(name, number)
+
+
+def require_input(settings: Settings, environ: Mapping[str, str], project: str) -> None:
+    """Refuse stores and projects that no job could work on; looking for a project takes a walk through the stores.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    if project:
+        chosen_by(project, known_projects(settings, environ).projects, lambda p: (p.key, p.root))
+    else:
+        store_roots(settings, environ, [])
+
+
+def memory_folders(settings: Settings, environ: Mapping[str, str], project: str = "") -> list[MemoryFolder]:
+    """Return the memory folders that exist, of all projects or of the chosen ones; the global one is a project, too.
+
+    Raises:
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project matches ``project``.
+    """
+    projects = known_projects(settings, environ).projects
+    everywhere = folders_of(projects, settings, environ)
+    if project == NAME and any(folder.is_global for folder in everywhere):
+        return [folder for folder in everywhere if folder.is_global]
+    if not project:
+        return everywhere
+    return folders_of(chosen_by(project, projects, lambda p: (p.key, p.root)), settings, environ, chosen=True)
+
+
+def folders_of(
+    projects: Sequence[Project], settings: Settings, environ: Mapping[str, str], *, chosen: bool = False
+) -> list[MemoryFolder]:
+    """Return the memory folders of projects that exist, and the global one unless they are ``chosen``."""
+    archive = archive_folder(environ)
+    folders = [MemoryFolder(p.key, p.memory.resolve(), (*p.folders, archive)) for p in projects if p.memory.is_dir()]
+    shared = global_folder(settings, environ)
+    if not chosen and shared.is_dir():
+        everywhere = (*(folder for p in projects for folder in p.folders), archive)
+        folders.append(MemoryFolder(NAME, shared.resolve(), everywhere, is_global=True))
+    return folders

@@ -26,7 +26,7 @@ from slowwave.consolidation.gates import (
 from slowwave.consolidation.lock import refusal
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.failures import read_failures
-from slowwave.jobs.choice import chosen_by, memory_folders
+from slowwave.jobs.run import memory_folders
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.hooks import spoken
@@ -47,7 +47,7 @@ from slowwave.settings import ModelSettings, RetentionSettings, Settings
 from slowwave.stores.activity import active_reason
 from slowwave.stores.archive.shelf import rescue_packs, rescued_bytes
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project, chosen_by
 from slowwave.stores.trash import trash_folder, trash_items, trash_size
 
 if TYPE_CHECKING:
@@ -57,51 +57,30 @@ if TYPE_CHECKING:
 
 
 class Standing(msgspec.Struct):
-    """One project.
+    """One project."""
 
-    Attributes:
-        project: its key.
-        memory: its memory folder.
-        sessions: how many main sessions it has.
-        last_dream: ISO time at which a dream last looked at it, or None.
-        last_change: id of the last dream that changed a memory and was not undone, or ""; its time stands in it.
-        due: whether the next run would dream.
-        taken_back: ISO time at which somebody took its last dream back, "" where there was a dream or a session since.
-        due_at: ISO time from which the time gate lets a dream pass, or "" when it does now.
-        gates: each gate with its reason.
-        memories: active memories.
-        waiting: candidates that no dream has taken or refused; most of them wait for more evidence.
-        oldest_waiting: ISO time of the oldest of them, or "".
-        backlog: those of them that no dream has looked at.
-        backlog_since: ISO time at which the first of these was noted, or "".
-        failing: sessions that could not be read lately.
-        parked: dreams that wait for a person.
-        foreign: lines of memory files that slowwave did not write, by who wrote them: person, agent, tool.
-        stopped: sessions that are compacted no more, and why.
-        delivered: files with its memory in them, and for whom; how much is said before calls.
-        problem: why this project could not be looked at, or "".
-    """
-
-    project: str
-    memory: str
-    sessions: int
-    last_dream: str | None = None
-    last_change: str = ""
-    due: bool = False
-    due_at: str = ""
+    project: str  # its key
+    memory: str  # its memory folder
+    sessions: int  # how many main sessions it has
+    last_dream: str | None = None  # ISO time at which a dream last looked at it, or None
+    last_change: str = ""  # id of the last dream that changed a memory and was not undone, or ""; its time stands in it
+    due: bool = False  # whether the next run would dream
+    due_at: str = ""  # ISO time from which the time gate lets a dream pass, or "" when it does now
+    # ISO time at which somebody took its last dream back, "" where there was a dream or a session since
     taken_back: str = ""
-    gates: list[Gate] = []
-    memories: int = 0
-    waiting: int = 0
-    oldest_waiting: str = ""
-    backlog: int = 0
-    backlog_since: str = ""
-    failing: int = 0
-    parked: list[str] = []
+    gates: list[Gate] = []  # each gate with its reason
+    memories: int = 0  # active memories
+    waiting: int = 0  # candidates that no dream has taken or refused; most of them wait for more evidence
+    oldest_waiting: str = ""  # ISO time of the oldest of them, or ""
+    backlog: int = 0  # those of them that no dream has looked at
+    backlog_since: str = ""  # ISO time at which the first of these was noted, or ""
+    failing: int = 0  # sessions that could not be read lately
+    parked: list[str] = []  # dreams that wait for a person
+    # lines of memory files that slowwave did not write, by who wrote them: person, agent, tool
     foreign: dict[str, int] = {}
-    stopped: list[str] = []
-    delivered: list[str] = []
-    problem: str = ""
+    stopped: list[str] = []  # sessions that are compacted no more, and why
+    delivered: list[str] = []  # files with its memory in them, and for whom; how much is said before calls
+    problem: str = ""  # why this project could not be looked at, or ""
 
 
 def standings(
@@ -203,47 +182,26 @@ def _look_at_memory(standing: Standing, memory: Path) -> None:
 
 
 class Budget(msgspec.Struct):
-    """What one run may cost at most, 0 for no limit, and what the last one did cost.
+    """What one run may cost at most, 0 for no limit, and what the last one did cost."""
 
-    Attributes:
-        tokens: most tokens, both ways.
-        usd: most money.
-        spent_tokens: of the last run that remembers.
-        spent_usd: the same in money.
-    """
-
-    tokens: int = 0
-    usd: float = 0.0
-    spent_tokens: int = 0
-    spent_usd: float = 0.0
+    tokens: int = 0  # most tokens, both ways
+    usd: float = 0.0  # most money
+    spent_tokens: int = 0  # of the last run that remembers
+    spent_usd: float = 0.0  # the same in money
 
 
 class Morning(msgspec.Struct):
-    """What somebody wants to know who comes back: what was learned last, and whether anything needs them.
+    """What somebody wants to know who comes back: what was learned last, and whether anything needs them."""
 
-    Attributes:
-        run: id of the last run that changed a memory, or "".
-        at: when its first dream began, ISO time, or "".
-        numbers: how many changes of each kind it made, as far as they were not taken back.
-        told: all that it made in words, with how much of it was taken back.
-        needs: how many things wait for a person and are worth their time.
-    """
-
-    run: str = ""
-    at: str = ""
-    numbers: dict[Kind, int] = {}
-    told: str = ""
-    needs: int = 0
+    run: str = ""  # id of the last run that changed a memory, or ""
+    at: str = ""  # when its first dream began, ISO time, or ""
+    numbers: dict[Kind, int] = {}  # how many changes of each kind it made, as far as they were not taken back
+    told: str = ""  # all that it made in words, with how much of it was taken back
+    needs: int = 0  # how many things wait for a person and are worth their time
 
 
 def morning(settings: Settings, environ: Mapping[str, str], last: Night | None, *, project: str = "") -> Morning:
     """Return what was learned last, and how much waits: what waited after the last run, less what was decided since.
-
-    Args:
-        settings: the settings in force.
-        environ: the environment.
-        last: the last run of :class:`Lately`.
-        project: only projects whose key or root contains this.
 
     Raises:
         UnreadableError: a store cannot be read at all.
@@ -269,30 +227,19 @@ def morning(settings: Settings, environ: Mapping[str, str], last: Night | None, 
 
 
 class Lately(msgspec.Struct):
-    """What the history says.
+    """What the history says."""
 
-    Attributes:
-        last: the last run that reads sessions or dreams, or None; ``last_good`` is the last one without a failure.
-            One that never came to its end counts, also before another run has put it into the history.
-        last_good: its beginning, ISO time, or "".
-        hours: hours since the last one began, or None.
-        alarms: what the last run of each job raised.
-        budget: limits and last use of the language model.
-        at_work: runs that are at work now.
-        stopped: runs that never came to their end, and that no run has told of yet.
-        ahead: why the last run lies in the future, or "".
-        problems: what of the history cannot be read.
-    """
-
+    # the last run that reads sessions or dreams, or None; ``last_good`` is the last one without a failure. One that
+    # never came to its end counts, also before another run has put it into the history.
     last: Night | None = None
-    last_good: str = ""
-    hours: float | None = None
-    alarms: list[Alarm] = []
-    budget: Budget = msgspec.field(default_factory=Budget)
-    at_work: list[AtWork] = []
-    stopped: list[Night] = []
-    ahead: str = ""
-    problems: list[str] = []
+    last_good: str = ""  # its beginning, ISO time, or ""
+    hours: float | None = None  # hours since the last one began, or None
+    alarms: list[Alarm] = []  # what the last run of each job raised
+    budget: Budget = msgspec.field(default_factory=Budget)  # limits and last use of the language model
+    at_work: list[AtWork] = []  # runs that are at work now
+    stopped: list[Night] = []  # runs that never came to their end, and that no run has told of yet
+    ahead: str = ""  # why the last run lies in the future, or ""
+    problems: list[str] = []  # what of the history cannot be read
 
 
 def lately(model: ModelSettings, environ: Mapping[str, str], now: datetime) -> Lately:
@@ -343,28 +290,17 @@ def _latest_of_each(nights: list[Night]) -> list[Night]:
 
 
 class Kept(msgspec.Struct):
-    """The numbers.
+    """The numbers."""
 
-    Attributes:
-        trash: items in the trash.
-        trash_bytes: their bytes.
-        holds: holds that are set.
-        last: ISO time of the last line of the audit log, or "".
-        rescued: packs of what a client was about to delete; ``rescued_bytes`` is the room that they take.
-        rescue_max_bytes: the room that they may take (``retention.rescue_max_bytes``), 0 for any.
-        rescue: within what time such a deletion is looked for (``retention.rescue``), or off.
-        problem: what of all that cannot be read, or "".
-    """
-
-    trash: int = 0
-    trash_bytes: int = 0
-    holds: int = 0
-    last: str = ""
-    rescued: int = 0
+    trash: int = 0  # items in the trash
+    trash_bytes: int = 0  # their bytes
+    holds: int = 0  # holds that are set
+    last: str = ""  # ISO time of the last line of the audit log, or ""
+    rescued: int = 0  # packs of what a client was about to delete; ``rescued_bytes`` is the room that they take
     rescued_bytes: int = 0
-    rescue_max_bytes: int = 0
-    rescue: str = ""
-    problem: str = ""
+    rescue_max_bytes: int = 0  # the room that they may take (``retention.rescue_max_bytes``), 0 for any
+    rescue: str = ""  # within what time such a deletion is looked for (``retention.rescue``), or off
+    problem: str = ""  # what of all that cannot be read, or ""
 
 
 def kept_by(settings: RetentionSettings, environ: Mapping[str, str]) -> Kept:
@@ -390,27 +326,16 @@ How = Literal["paused", "failed", "unfinished", "rolling-back"]
 
 
 class Unfinished(msgspec.Struct, frozen=True):
-    """One of them.
-
-    Attributes:
-        run_id: its id.
-        how: paused; failed, with ``why``; unfinished: its process is gone; rolling-back: a part of it is taken back.
-        began: what time it was for the run, ISO time.
-        sessions: that it is about.
-        pieces: that were read, of so many.
-        of: see ``pieces``.
-        why: the first failure, or "".
-        command: what goes on with it.
-    """
+    """One of them."""
 
     run_id: str
-    how: How
-    began: str
-    sessions: int
-    pieces: int
-    of: int
-    why: str
-    command: str
+    how: How  # paused; failed, with ``why``; unfinished: its process is gone; rolling-back: a part of it is taken back
+    began: str  # what time it was for the run, ISO time
+    sessions: int  # that it is about
+    pieces: int  # that were read, of so many
+    of: int  # see ``pieces``
+    why: str  # the first failure, or ""
+    command: str  # what goes on with it
 
 
 def unfinished(environ: Mapping[str, str]) -> tuple[list[Unfinished], list[str]]:

@@ -1,6 +1,6 @@
 """The steps of each job: what is done for one project, and what is about all of them together."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from slowwave.compaction.summary import Summarise, by_ledger
 from slowwave.consolidation.effect.demands import write_points
 from slowwave.consolidation.job import consolidate_project
 from slowwave.consolidation.team import propose, share, team_of
+from slowwave.context import Run
 from slowwave.errors import SlowwaveError, UnknownDialectError, UnreadableError, told
 from slowwave.extraction.job import extract_sessions
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.model import hand_over_questions, is_batched, language_model
-from slowwave.jobs.run import Run, Step, Whole
+from slowwave.jobs.run import Step, Whole, hand_over_questions, is_batched, language_model
 from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.files import deliver
 from slowwave.memory.delivery.register import REFUSED, Register, read_register
@@ -23,14 +23,13 @@ from slowwave.memory.folder import INDEX, NAME, global_folder, import_into
 from slowwave.places import archive_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Eraser
-from slowwave.retention.erase.machine import finish
-from slowwave.retention.erase.project import erase_project
+from slowwave.retention.erase.job import erase_project, finish
 from slowwave.retention.erase.subjects import Secrets
 from slowwave.retention.job import retain
 from slowwave.secrets.redactor import redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 # The step ``compact``: the sessions of one project that have grown too large, with their memories saved first.
 
@@ -125,29 +124,13 @@ def _summarise(run: Run, report: Report) -> Summarise:
 def retain_everywhere(projects: Sequence[Project], run: Run) -> Report:
     """Remove what the rules say; in the chosen projects only, where some were chosen."""
     every = known_projects(run.settings, run.environ).projects if run.project else projects
-    return _retained(every, run, chosen={project.key for project in projects} if run.project else None)
-
-
-def _retained(
-    projects: Sequence[Project], run: Run, *, removes: bool = True, chosen: Collection[str] | None = None
-) -> Report:
-    return retain(
-        projects,
-        run.settings,
-        run.clock,
-        run.environ,
-        run_id=run.id,
-        dry_run=run.dry_run,
-        force=run.force,
-        chosen=chosen,
-        removes=removes,
-    )
+    return retain(every, run, chosen={project.key for project in projects} if run.project else None)
 
 
 def retain_at_night(projects: Sequence[Project], run: Run) -> Report:
     """Archive what a client deletes soon, and remove what the rules say where the settings let a night do it."""
     if not run.settings.retention.enforce:
-        return _retained(projects, run, removes=False)
+        return retain(projects, run, removes=False)
     # the night itself may have written
     keys = {project.key for project in projects}
     found = known_projects(run.settings, run.environ).projects
@@ -296,7 +279,7 @@ def finish_erasing(projects: Sequence[Project], run: Run) -> Report:
 
 def _secrets_eraser(run: Run) -> Eraser:
     what = Secrets(redactor_of(run.settings, run.environ, create=not run.dry_run))
-    return Eraser(run.settings, run.clock, run.environ, what, run_id=run.id, dry_run=run.dry_run)
+    return Eraser(run, what)
 
 
 # what a job does for each project, in order
@@ -341,15 +324,10 @@ def asks_by_batch(job: str, run: Run) -> bool:
 
 
 class Stage(NamedTuple):
-    """A step of a job that is due: of every project, or of all of them together.
+    """A step of a job that is due: of every project, or of all of them together."""
 
-    Attributes:
-        of_each: the step for one project; None where it is about all of them.
-        of_all: the step about all projects; None where it is one for each.
-    """
-
-    of_each: Step | None = None
-    of_all: Whole | None = None
+    of_each: Step | None = None  # the step for one project; None where it is about all of them
+    of_all: Whole | None = None  # the step about all projects; None where it is one for each
 
     @property
     def name(self) -> str:

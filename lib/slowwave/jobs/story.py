@@ -2,22 +2,24 @@
 
 What is done in what order is :func:`slowwave.jobs.steps.stages_of`; here a plain loop carries it out, in ``tasks``
 Prefect does, in portions. Both leave the same bytes. A failure is contained to its project and named in the report; a
-closed gate is an outcome with a reason, not a failure.
+closed gate is an outcome with a reason, not a failure. What people read of it in the scheduler's pages stands last.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import msgspec
 
+from slowwave.context import Run
 from slowwave.errors import SlowwaveError, told
 from slowwave.formats.registry import NAMES
-from slowwave.jobs.choice import chosen_by, left_beside
 from slowwave.jobs.conclusion import (
-    Around,
     Began,
     Concluded,
     begin_note,
@@ -27,50 +29,49 @@ from slowwave.jobs.conclusion import (
     followed,
     title_of,
 )
-from slowwave.jobs.model import fetch_answers, journal_of, note_account, note_left_behind
 from slowwave.jobs.portions import extract_everywhere, manifest_of, pays_to_spread, read_manifest, write_manifest
-from slowwave.jobs.run import Run, contained, discreet, for_all, remove_old, require_places
+from slowwave.jobs.run import (
+    contained,
+    discreet,
+    fetch_answers,
+    for_all,
+    journal_of,
+    note_account,
+    note_left_behind,
+    remove_old,
+    require_places,
+)
 from slowwave.jobs.steps import MARKING, STEPS, Stage, asks_by_batch, asks_rules, extract, rehearses, stages_of
 from slowwave.locks import beside_jobs
 from slowwave.memory.rehearsal import rehearsing
 from slowwave.memory.undo import difference
-from slowwave.observability.lessons import planned, short_names
+from slowwave.observability.lessons import Learned, planned
+from slowwave.observability.page import learned_lines, literal
 from slowwave.observability.progress import LOOK, watcher
+from slowwave.observability.sections import weeks_of
 from slowwave.observability.telemetry import json_logs, log_report
-from slowwave.report import NOT_SEARCHED, Item, Report
+from slowwave.report import NOT_SEARCHED, PARKED_FOR_REVIEW, Item, Report, RetainItem
+from slowwave.retention.audit import Line
 from slowwave.retention.policy import check
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project, chosen_by, left_beside, short_names
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a run is going to do.
+    """What a run is going to do."""
 
-    Attributes:
-        job: name of the job.
-        dry_run: whether anything may change.
-        sessions: number of sessions of each project, by project key, in order.
-        report: what discovery already has to say.
-        stages: what is done, in order.
-        began: when the run began; None for plans that nobody concludes.
-        title: what people call the run: its job, its day and its projects.
-        manifest: who does what where it goes in portions; one file.
-        batches: number of portions of sessions.
-        groups: number of portions of projects.
-    """
-
-    job: str
-    dry_run: bool
-    sessions: Mapping[str, int]
-    report: Report
-    stages: Sequence[Stage] = ()
-    began: Began | None = None
-    title: str = ""
-    manifest: Path = Path()
-    batches: int = 0
-    groups: int = 0
+    job: str  # name of the job
+    dry_run: bool  # whether anything may change
+    sessions: Mapping[str, int]  # number of sessions of each project, by project key, in order
+    report: Report  # what discovery already has to say
+    stages: Sequence[Stage] = ()  # what is done, in order
+    began: Began | None = None  # when the run began; None for plans that nobody concludes
+    title: str = ""  # what people call the run: its job, its day and its projects
+    manifest: Path = Path()  # who does what where it goes in portions; one file
+    batches: int = 0  # number of portions of sessions
+    groups: int = 0  # number of portions of projects
 
     def logs(self) -> AbstractContextManager[None]:
         """Return what lets a run in portions log where its settings say.
@@ -84,19 +85,13 @@ class Plan:
 
 @dataclass(slots=True)
 class Tally:
-    """Reports by project, as stages come in.
+    """Reports by project, as stages come in."""
 
-    Attributes:
-        plan: the plan that is carried out.
-        projects: the sum of a project's reports so far, by project key.
-        lost: failures that no project can be blamed for.
-        others: reports about all projects together.
-    """
-
-    plan: Plan
+    plan: Plan  # the plan that is carried out
+    # the sum of a project's reports so far, by project key
     projects: dict[str, Report] = field(default_factory=dict[str, Report])
-    lost: list[str] = field(default_factory=list[str])
-    others: list[Report] = field(default_factory=list[Report])
+    lost: list[str] = field(default_factory=list[str])  # failures that no project can be blamed for
+    others: list[Report] = field(default_factory=list[Report])  # reports about all projects together
 
     def add(self, portion: Mapping[str, Report]) -> None:
         """Add the reports of some projects."""
@@ -138,7 +133,7 @@ class Tally:
             report.learned = msgspec.to_builtins(planned(report))
         if self.plan.dry_run or began is None:
             return report, None
-        return report, conclude(report, began, Around(run.settings, run.environ), projects)
+        return report, conclude(report, began, run.settings, run.environ, projects)
 
     def diffs(self) -> dict[str, str]:
         """Return what each committed dream changed, as a unified diff of the memory files."""
@@ -249,7 +244,7 @@ def first_look(job: str, run: Run, began: Began) -> tuple[Sequence[Project], Rep
         if run.project and not run.dry_run:
             drop_note(began, run.environ)
         elif not run.dry_run:
-            conclude_broken(job, error, began, Around(run.settings, run.environ))
+            conclude_broken(job, error, began, run.settings, run.environ)
         raise
     watcher().done(LOOK, "")
     report.warnings += said
@@ -304,3 +299,130 @@ def _clear_away(report: Report, run: Run) -> None:
             report.count("old_run_files", removed)
     except OSError as error:
         report.warnings.append(told(error, "runs"))
+
+
+# Tables are stored whole with the run; more rows than this nobody reads.
+MOST_ROWS = 200
+
+
+def funnel(tally: Tally) -> list[dict[str, Any]]:
+    """Return one row for each project, from its sessions to its memories; the busiest first.
+
+    Only what was done counts: the plan of a dry run and of a parked dream has pages of its own.
+    """
+    planned, none = tally.plan.dry_run, Report(tally.plan.job)
+    rows = [
+        _funnel_row(key, number, tally.projects.get(key, none), is_done=not planned)
+        for key, number in tally.plan.sessions.items()
+    ]
+    rows.sort(key=lambda row: (-row["memories"], -row["candidates"], -row["sessions"], row["project"]))
+    return capped(rows)
+
+
+def _funnel_row(key: str, sessions: int, given: Report, *, is_done: bool) -> dict[str, Any]:
+    parked = key in given.parked_projects()
+    actions = [item.action for item in given.items if item.action == "candidate" or (is_done and not parked)]
+    # Prefect's tables wrap nothing: words would push what stands behind them out of the window
+    refused = [f"{gate} {times}" for gate, times in Counter(g.gate for g in given.gates if not g.passed).items()]
+    refused += [PARKED_FOR_REVIEW] * parked
+    return {
+        "project": printable(key),
+        "sessions": sessions,
+        "candidates": actions.count("candidate"),
+        "memories": actions.count("add"),
+        "merged": actions.count("merge"),
+        "superseded": actions.count("supersede"),
+        "dropped": actions.count("drop"),
+        "refused": printable(", ".join(refused)),
+        "failed": len(given.failures),
+    }
+
+
+def memory_diff(report: Report, diffs: Mapping[str, str]) -> str:
+    """Return what happened to the memories as Markdown: what was learned, then the files' own diffs."""
+    learned = msgspec.convert(report.learned, Learned)
+    lines = [f"# Memory diff of {report.job} {report.run_id}", "", *learned_lines(learned, report.job, report.run_id)]
+    parked = report.parked_projects()
+    for project, phases in report.phases.items():
+        waits = f" ({PARKED_FOR_REVIEW}, not done)" if project in parked else ""
+        lines += [f"- {literal(project)}{waits}: {phases}"]
+    lines.append("")
+    for dream, diff in diffs.items():
+        lines += [f"## Dream {dream}", "", f"Undo: `slowwave memory undo {dream}`", "", *_fenced(diff), ""]
+    return printable("\n".join(lines)).rstrip() + "\n"
+
+
+def _fenced(diff: str) -> list[str]:
+    """Return a diff as a code block that its own content cannot close."""
+    longest = max((len(run) for run in re.findall("`+", diff)), default=0)
+    fence = "`" * max(3, longest + 1)
+    rows = diff.splitlines()
+    more = [f"and {len(rows) - MOST_ROWS} more lines"] if len(rows) > MOST_ROWS else []
+    return [f"{fence}diff", *rows[:MOST_ROWS], *more, fence]
+
+
+def plan_rows(report: Report) -> list[dict[str, Any]]:
+    """Return what a run would do, as table rows."""
+    return capped(
+        [
+            {
+                "project": printable(item.project),
+                "action": item.action,
+                "target": printable(item.text or item.target),
+                "reason": printable(item.reason),
+            }
+            for item in report.items
+        ]
+    )
+
+
+def printable(text: str) -> str:
+    """Return text that any JSON carries: file names may hold bytes that are not UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def capped(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the first rows of a table, and how many more there are."""
+    if len(rows) <= MOST_ROWS:
+        return rows
+    note: dict[str, Any] = dict.fromkeys(rows[0], "")
+    note["project"] = f"and {len(rows) - MOST_ROWS + 1} more"
+    return [*rows[: MOST_ROWS - 1], note]
+
+
+# nearly two years; older weeks are in the audit log
+_MOST_WEEKS = 100
+_BAR = 40
+
+
+def retained_rows(report: Report) -> list[dict[str, Any]]:
+    """Return what went, would go or stays, as table rows."""
+    items = (item for item in report.items if isinstance(item, RetainItem))
+    return capped(
+        [
+            {
+                "project": printable(item.project),
+                "session": printable(item.target),
+                "action": item.action,
+                "rule": item.rule,
+                "guard": item.guard,
+                "bytes": item.bytes,
+                "reason": printable(item.reason),
+            }
+            for item in items
+        ]
+    )
+
+
+def reclaimed(lines: Iterable[Line]) -> str:
+    """Return the bytes that went into the trash and that were freed, week by week, as Markdown with bars."""
+    weeks = weeks_of(lines)
+    if not weeks:
+        return "Nothing was removed yet.\n"
+    most = max(week.freed for week in weeks[-_MOST_WEEKS:])
+    rows = ["| week of | into the trash | freed | |", "| --- | ---: | ---: | --- |"]
+    for week in weeks[-_MOST_WEEKS:]:
+        bar = "█" * -(-week.freed * _BAR // most) if most else ""
+        rows.append(f"| {week.begin} | {week.trashed:,} | {week.freed:,} | {bar} |")
+    total = sum(week.freed for week in weeks)
+    return "\n".join([f"Freed in all: {total:,} bytes", "", *rows]) + "\n"

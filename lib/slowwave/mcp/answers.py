@@ -26,8 +26,7 @@ from slowwave.places import archive_folder
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.model import Project
-from slowwave.stores.projects import Roots
+from slowwave.stores.projects import Project, Roots
 from slowwave.stores.search.ranking import found_sessions
 from slowwave.stores.search.words import MOST_CHARS, Term, snippet_of, terms_of
 

@@ -43,7 +43,7 @@ from slowwave.reading.harness import command_in, refusal_in, written_texts
 from slowwave.reading.items import Heard
 from slowwave.reading.pastes import LEAST_WORDS, echoes
 from slowwave.report import Item, Report
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 # of a line in a report; the file has all of it
 _MOST_CHARS = 240

@@ -27,12 +27,12 @@ from slowwave.files import (
     private_folder,
     write_all,
 )
+from slowwave.locks import is_running
 from slowwave.memory.folder import digest, moved_since, read_or_none
 from slowwave.memory.guard import OWN_FOLDER, exchange, guarded, sibling, siblings
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events
 from slowwave.memory.model import name_from_json, name_to_json
-from slowwave.processes import is_running
 
 
 @dataclass(frozen=True, slots=True)

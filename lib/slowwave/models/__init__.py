@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from slowwave.models.base import LanguageModel
-    from slowwave.models.meter import Meter
+    from slowwave.models.base import LanguageModel, Meter
     from slowwave.settings import Settings
 
 

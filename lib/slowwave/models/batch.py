@@ -1,16 +1,29 @@
-"""Questions at a provider's batch price: asked one night, answered within a day, read the next night."""
+"""Questions at a provider's batch price: asked one night, answered within a day, read the next night.
 
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+They wait on disk. A question is known by the hash of its whole request, so the same one is never sent twice, whichever
+process asks it and however often a night is repeated. Its way: a file in ``outbox/``; a line of
+``sent/<parcel>.jsonl``, with how far the parcel has come in ``sent/<parcel>.json``; at last a file in ``answers/``.
+Every step is one rename, and each state on the way is a state to go on from. The folder can be deleted: its questions
+are then asked, and paid, again.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 import orjson
 
-from slowwave.errors import CorruptStateError
+from slowwave.errors import CorruptStateError, LockHeldError
+from slowwave.files import atomic_write, private_folder
+from slowwave.journal import Form, Journal
+from slowwave.locks import locked_file
 from slowwave.models.base import (
     Answer,
     AnswerPendingError,
@@ -18,16 +31,220 @@ from slowwave.models.base import (
     ContextOverflowError,
     LanguageModel,
     MalformedAnswerError,
+    Meter,
     ModelRefusedError,
     ModelUnavailableError,
     Usage,
+    estimated_tokens,
 )
 from slowwave.models.client import Exchange
-from slowwave.models.meter import Meter, estimated_tokens
 from slowwave.models.reply import Fault, completion_of, data_of, meaning_of, refuse_unfinished, spoken
-from slowwave.models.spool import Answered, Parcel, Question, Spool, question_of
 from slowwave.places import state_folder
 from slowwave.settings import ModelSettings
+
+# Limits of the Batch API for one input file; a parcel stays below both.
+MOST_REQUESTS = 50_000
+MOST_BYTES = 190_000_000
+
+
+class Question(msgspec.Struct, frozen=True):
+    """A question that waits."""
+
+    id: str  # hash of server and request
+    server: str  # address of the server that it goes to
+    request: dict[str, Any]  # body of the chat completion
+
+
+class Parcel(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Questions that go to a server together."""
+
+    # names its input file there and here; new for every parcel, so that a repeated one is not taken for the one that
+    # failed
+    id: str
+    server: str  # address of the server
+    questions: tuple[str, ...]  # ids of its questions
+    file: str = ""  # the server's id of the uploaded input; "" before it is known
+    batch: str = ""  # the server's id of the batch; "" before it is known
+    at: str = ""  # ISO time of the hand-over
+    files: tuple[str, ...] = ()  # what is still to be deleted at the server, when all answers are here
+
+
+class Answered(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What came back for a question."""
+
+    id: str  # the question
+    body: dict[str, Any] | None = None  # the chat completion, as the server sent it; None when there is none
+    error: str = ""  # why there is none
+    status: int = 0  # the HTTP status of the refusal, or 0
+    code: str = ""  # the server's code for it, or ""
+    failures: int = 0  # how many parcels that were worked through gave none
+    at: str = ""  # ISO time of the collection
+
+
+_WRONG = "not what a spool holds", "delete it: it is asked again"
+_ANSWER, _PARCEL, _QUESTION = Form(Answered, *_WRONG), Form(Parcel, *_WRONG), Form(Question, *_WRONG)
+
+
+def question_of(server: str, request: dict[str, Any], identity: str = "") -> Question:
+    """Return the question of a request; its id is equal on every machine and in every run.
+
+    Args:
+        server: address of the server that is asked.
+        request: the whole request.
+        identity: what the id is made of in place of the material, where that changes and the question does not.
+    """
+    known: object = [request["model"], request["messages"][0], identity] if identity else request
+    data = msgspec.json.encode([server, known], order="deterministic")
+    return Question(hashlib.sha256(data).hexdigest()[:32], server, request)
+
+
+class Spool:
+    """The folder in which the questions of all runs of one machine wait.
+
+    Args:
+        folder: made when something is first written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._outbox = Journal(folder / "outbox", _QUESTION)
+        self._sent = Journal(folder / "sent", _PARCEL)
+        self._answers = Journal(folder / "answers", _ANSWER)
+
+    def answer(self, question: str) -> Answered | None:
+        """Return what came back for a question, or None.
+
+        Raises:
+            CorruptStateError: its file is damaged.
+        """
+        return self._answers.find(question)
+
+    def waits(self, question: str) -> bool:
+        """Say whether a question is in the outbox, or was on its way when this object was made."""
+        return question in self._on_their_way or self._outbox.place(question).exists()
+
+    def ask(self, question: Question) -> None:
+        """Put a question into the outbox; one that waits already stays single.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        if not self.waits(question.id):
+            self._outbox.intend(question.id, question)
+
+    def pack(self, server: str) -> None:
+        """Turn what waits for ``server`` into parcels; they stand on disk before the outbox forgets them.
+
+        Raises:
+            CorruptStateError: a question or a parcel is damaged.
+            OSError: the folder cannot be written.
+        """
+        parcels = self.parcels()
+        packed = {question for parcel in parcels for question in parcel.questions}
+        self._drop_inputs_but(parcels)
+        share: dict[str, bytes] = {}
+        size = 0
+        for path, question in self._outbox.left():
+            if question.server != server:
+                continue
+            if question.id in packed:
+                # a kill came between the parcel and this file
+                path.unlink(missing_ok=True)
+                continue
+            line = _line(question)
+            if len(share) == MOST_REQUESTS or size + len(line) > MOST_BYTES:
+                self._write(server, share)
+                share, size = {}, 0
+            share[question.id] = line
+            size += len(line)
+        self._write(server, share)
+
+    def parcels(self) -> list[Parcel]:
+        """Return all parcels that are on their way, in the order of their ids.
+
+        Raises:
+            CorruptStateError: one is damaged.
+        """
+        return [parcel for _, parcel in self._sent.left()]
+
+    def input_of(self, parcel: Parcel) -> Path:
+        """Return the file to upload for a parcel."""
+        return self._sent.folder / f"{parcel.id}.jsonl"
+
+    def note(self, parcel: Parcel) -> None:
+        """Write down how far a parcel has come."""
+        self._sent.intend(parcel.id, parcel)
+
+    def collect(self, parcel: Parcel, answers: Iterable[Answered], files: tuple[str, ...]) -> Parcel:
+        """Keep the answers to a parcel; return what is left of it, its files at the server.
+
+        After a kill in between it is collected anew.
+
+        Raises:
+            OSError: the folder cannot be written.
+        """
+        for answer in answers:
+            self._answers.intend(answer.id, answer)
+        left = msgspec.structs.replace(parcel, questions=(), files=files)
+        self.note(left)
+        self.input_of(parcel).unlink(missing_ok=True)
+        return left
+
+    def forget(self, parcel: Parcel) -> None:
+        """Forget a parcel of which nothing is left."""
+        self._sent.place(parcel.id).unlink(missing_ok=True)
+
+    def sweep(self, before: float) -> int:
+        """Remove answers collected before a time in seconds since 1970; return how many nobody will ask for."""
+        old = [path for path in self._answers.folder.glob("*.json") if path.stat().st_mtime < before]
+        for path in old:
+            path.unlink(missing_ok=True)
+        return len(old)
+
+    @contextmanager
+    def alone(self) -> Generator[bool]:
+        """Keep other processes from handing over and collecting; False when one is at it already."""
+        private_folder(self._folder)
+        with ExitStack() as held:
+            try:
+                held.enter_context(locked_file(self._folder / "lock", create=True, timeout_s=0))
+            except LockHeldError:
+                yield False
+            else:
+                yield True
+
+    # Parcels are only packed and collected between the portions of a run, which each have a spool of their own.
+    @cached_property
+    def _on_their_way(self) -> frozenset[str]:
+        return frozenset(question for parcel in self.parcels() for question in parcel.questions)
+
+    def _drop_inputs_but(self, parcels: Iterable[Parcel]) -> None:
+        """Remove inputs that a kill left without their parcel; their questions are still in the outbox."""
+        kept = {self.input_of(parcel) for parcel in parcels}
+        for path in self._sent.folder.glob("*.jsonl"):
+            if path not in kept:
+                path.unlink(missing_ok=True)
+
+    def _write(self, server: str, share: dict[str, bytes]) -> None:
+        if not share:
+            return
+        parcel = Parcel(secrets.token_hex(12), server, tuple(share))
+        private_folder(self._sent.folder)
+        atomic_write(self.input_of(parcel), share.values(), mode=0o600)
+        self.note(parcel)
+        for question in share:
+            self._outbox.place(question).unlink(missing_ok=True)
+
+
+def _line(question: Question) -> bytes:
+    line = {
+        "custom_id": question.id,
+        "method": "POST",
+        "url": "/v1/chat/completions",
+        "body": question.request,
+    }
+    return msgspec.json.encode(line) + b"\n"
+
 
 # A model that answers by batch: now what was asked another night, and another night what is asked now.
 
@@ -41,19 +258,12 @@ _PATIENT = frozenset({"extract"})
 
 @dataclass(frozen=True, slots=True)
 class BatchModel:
-    """A model that is asked by batch where that does no harm, and at once elsewhere.
+    """A model that is asked by batch where that does no harm, and at once elsewhere."""
 
-    Attributes:
-        live: the model that answers at once.
-        server: address of its server.
-        spool: where questions and answers wait.
-        meter: the account of the run; a question is charged by the run that asks it.
-    """
-
-    live: LanguageModel
-    server: str
-    spool: Spool
-    meter: Meter
+    live: LanguageModel  # the model that answers at once
+    server: str  # address of its server
+    spool: Spool  # where questions and answers wait
+    meter: Meter  # the account of the run; a question is charged by the run that asks it
 
     @classmethod
     def of(cls, live: LanguageModel, settings: ModelSettings, environ: Mapping[str, str], meter: Meter) -> "BatchModel":
@@ -146,19 +356,12 @@ _OVER = frozenset({"completed", "expired", "cancelled", "failed"})
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How a batch stands.
+    """How a batch stands."""
 
-    Attributes:
-        state: as the server calls it.
-        is_over: whether nothing more comes.
-        files: the server's ids of what came, answers and errors.
-        reason: why the whole batch failed, or "".
-    """
-
-    state: str
-    is_over: bool
-    files: tuple[str, ...]
-    reason: str
+    state: str  # as the server calls it
+    is_over: bool  # whether nothing more comes
+    files: tuple[str, ...]  # the server's ids of what came, answers and errors
+    reason: str  # why the whole batch failed, or ""
 
 
 class Provider:
@@ -281,34 +484,21 @@ _OTHER = "another run is handing over or collecting batches; this one leaves the
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What came.
+    """What came."""
 
-    Attributes:
-        answers: how many questions were answered.
-        failed: how many came back without an answer; they are asked again.
-        waiting: how many are still on their way.
-        tokens: what the answers cost, as the server counted.
-        problems: what went wrong, a sentence each.
-    """
-
-    answers: int = 0
-    failed: int = 0
-    waiting: int = 0
-    tokens: int = 0
-    problems: list[str] = field(default_factory=list[str])
+    answers: int = 0  # how many questions were answered
+    failed: int = 0  # how many came back without an answer; they are asked again
+    waiting: int = 0  # how many are still on their way
+    tokens: int = 0  # what the answers cost, as the server counted
+    problems: list[str] = field(default_factory=list[str])  # what went wrong, a sentence each
 
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """What went out.
+    """What went out."""
 
-    Attributes:
-        questions: how many were handed over.
-        problems: what went wrong, a sentence each.
-    """
-
-    questions: int = 0
-    problems: list[str] = field(default_factory=list[str])
+    questions: int = 0  # how many were handed over
+    problems: list[str] = field(default_factory=list[str])  # what went wrong, a sentence each
 
 
 def fetch(spool: Spool, provider: Provider, server: str, now: datetime) -> Fetched:

@@ -13,10 +13,8 @@ from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
 
-from slowwave.models.base import Ask, Form, StrangeAnswerError
-from slowwave.models.ladder import LadderModel
-from slowwave.models.meter import Meter
-from slowwave.models.reply import Completion, Fault, completion_of, meaning_of, with_schema
+from slowwave.models.base import Ask, Form, Meter, StrangeAnswerError
+from slowwave.models.reply import Completion, Fault, LadderModel, completion_of, meaning_of, with_schema
 from slowwave.settings import ModelSettings
 
 if TYPE_CHECKING:

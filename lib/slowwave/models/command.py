@@ -23,10 +23,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
-from slowwave.models.base import Ask, Form
-from slowwave.models.ladder import LadderModel
-from slowwave.models.meter import Meter
-from slowwave.models.reply import Completion, Fault, with_schema
+from slowwave.models.base import Ask, Form, Meter
+from slowwave.models.reply import Completion, Fault, LadderModel, with_schema
 from slowwave.places import ASKING, home_folder
 from slowwave.settings import ModelSettings
 
@@ -34,17 +32,11 @@ _VERSION_LIMIT = timedelta(seconds=20)
 
 
 class Ended(NamedTuple):
-    """A program that came to its end.
+    """A program that came to its end."""
 
-    Attributes:
-        code: its exit code; negative when a signal ended it.
-        out: what it printed.
-        err: what it printed to its standard error.
-    """
-
-    code: int
-    out: bytes
-    err: bytes
+    code: int  # its exit code; negative when a signal ended it
+    out: bytes  # what it printed
+    err: bytes  # what it printed to its standard error
 
 
 class CommandModel(LadderModel):
@@ -115,11 +107,7 @@ class CommandModel(LadderModel):
         return said
 
     def _program(self) -> str:
-        """Return the path of the program.
-
-        Raises:
-            Fault: there is none.
-        """
+        """Return the path of the program."""
         named = self._settings.command[0]
         found = found_program(named, self._environ)
         if found is None:
@@ -155,11 +143,7 @@ class _Printed:
         self._line = bytearray()
 
     def take(self) -> bool:
-        """Read what there is; return False at the end.
-
-        Raises:
-            Fault: it is too much.
-        """
+        """Read what there is; return False at the end."""
         piece = os.read(self.pipe.fileno(), _PIECE)
         *whole, rest = piece.split(b"\n") if self._dropped else [piece]
         for line in whole:
@@ -418,19 +402,13 @@ _SERVER = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """How a program is run and read.
+    """How a program is run and read."""
 
-    Attributes:
-        arguments: makes the whole command of the person's own, the model's name and the environment.
-        read: makes an answer of what it printed.
-        dropped: lines that begin so are of no use.
-        has_version: it can be asked for its version without harm.
-    """
-
+    # makes the whole command of the person's own, the model's name and the environment
     arguments: Callable[[Sequence[str], str, Mapping[str, str]], list[str]]
-    read: Callable[[bytes], Completion]
-    dropped: bytes = b""
-    has_version: bool = True
+    read: Callable[[bytes], Completion]  # makes an answer of what it printed
+    dropped: bytes = b""  # lines that begin so are of no use
+    has_version: bool = True  # it can be asked for its version without harm
 
 
 def agent_of(program: str) -> Agent:

@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import Any
 
 from slowwave.observability.night import STOPPED, Alarm, Night
-from slowwave.watching import AlarmSettings
+from slowwave.settings.model import AlarmSettings
 
 # jobs that together turn sessions into memories
 REMEMBERING = ("nightly", "extract", "consolidate")

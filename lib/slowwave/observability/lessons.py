@@ -5,7 +5,6 @@ change, out of what a plan would write there. What needs a person is the inbox, 
 counted. Words stand in the ledgers alone, so what was erased there is in no screen that is drawn later.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +34,6 @@ _DOUBTS = {
     QUOTED: "it may be a quotation: only you can say whether you meant it yourself",
     PASTED: "it reads like pasted text: only you can say whether you meant it yourself",
 }
-_HOME = re.compile(r"-(?:home|Users)-[^-]+-(?=.)")
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
@@ -419,14 +417,3 @@ def by_reason(asks: Iterable[Ask]) -> dict[str, list[Ask]]:
     for ask in asks:
         found.setdefault(ask.why[:1].upper() + ask.why[1:] if ask.kind == "fact" else "", []).append(ask)
     return found
-
-
-def short_names(keys: Iterable[str]) -> dict[str, str]:
-    """Return what people call projects: their keys without the home folder, where that names one project only.
-
-    ``--project`` takes these names, too: it asks for a part of the key.
-    """
-    every = list(dict.fromkeys(keys))
-    short = {key: (_HOME.sub("", key, count=1) if _HOME.match(key) else key).lstrip("-") or key for key in every}
-    known = Counter(short.values())
-    return {key: name if known[name] == 1 else key for key, name in short.items()}

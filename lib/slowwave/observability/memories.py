@@ -31,11 +31,11 @@ from slowwave.observability.lessons import (
     learned,
     number_of_sessions,
     remembered,
-    short_names,
 )
 from slowwave.report import counted
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import ConsolidationSettings
+from slowwave.stores.projects import short_names
 
 # what is new to somebody who looks once a week
 LATELY = timedelta(days=7)

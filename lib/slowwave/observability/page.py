@@ -10,12 +10,13 @@ from pathlib import Path
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write, private_folder
 from slowwave.observability.charts import Section, plain, svg
-from slowwave.observability.lessons import Learned, by_reason, in_words, short_names
+from slowwave.observability.lessons import Learned, by_reason, in_words
 from slowwave.observability.memories import NOTHING_KNOWN, Known, memories_html
 from slowwave.observability.night import Night, state
 from slowwave.observability.sections import View, Week, sections, weeks_of
 from slowwave.places import REPORT, state_folder
 from slowwave.retention.audit import AuditLog
+from slowwave.stores.projects import short_names
 
 
 def report_path(environ: Mapping[str, str]) -> Path:

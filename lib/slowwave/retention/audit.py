@@ -32,29 +32,17 @@ Action = Literal["archive", "trash", "restore", "free", "purge", "hold", "releas
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What happened.
+    """What happened."""
 
-    Attributes:
-        action: what was done; ``head-lost`` when nobody could tell any more whether lines before this are missing.
-        run: id of the run that did it.
-        session: id of the session, where it is about one.
-        dialect: its dialect.
-        rule: the setting that decided, where one did.
-        files: number of files.
-        size: bytes of these files, as they were in their place.
-        sha256: of their contents, in the order of the item; of one file its own.
-        item: name of the item in the trash, the archive or the list of holds.
-    """
-
-    action: Action
-    run: str = ""
-    session: str = ""
-    dialect: str = ""
-    rule: str = ""
-    files: int = 0
-    size: int = 0
-    sha256: str = ""
-    item: str = ""
+    action: Action  # what was done; ``head-lost`` when nobody could tell any more whether lines before this are missing
+    run: str = ""  # id of the run that did it
+    session: str = ""  # id of the session, where it is about one
+    dialect: str = ""  # its dialect
+    rule: str = ""  # the setting that decided, where one did
+    files: int = 0  # number of files
+    size: int = 0  # bytes of these files, as they were in their place
+    sha256: str = ""  # of their contents, in the order of the item; of one file its own
+    item: str = ""  # name of the item in the trash, the archive or the list of holds
 
 
 class Line(Entry, frozen=True, kw_only=True, omit_defaults=True):
@@ -274,11 +262,7 @@ class Told:
     """What the log tells already."""
 
     def __init__(self, log: AuditLog) -> None:
-        """Read it.
-
-        Raises:
-            CorruptStateError: a line does not parse.
-        """
+        """Read it."""
         self._log = log
         # the run that wrote each line, by what the line is about
         self._runs: dict[tuple[Action, str, str], str] = {}

@@ -11,29 +11,26 @@ from functools import cached_property
 from math import inf
 from pathlib import Path
 
-from slowwave.clock import Clock
+from slowwave.context import Run
 from slowwave.errors import SlowwaveError, UnreadableError, told
 from slowwave.extraction.job import Pending
 from slowwave.formats.client import Belongings
 from slowwave.formats.registry import client_of
 from slowwave.memory.book import read_book
 from slowwave.memory.model import name_from_json
-from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import Hold, facts_of, held_by
 from slowwave.retention.sessions import Fleet, Member, owner_of, paths_of
 from slowwave.secrets.redactor import logger_of
-from slowwave.settings import RetentionSettings, Settings
-from slowwave.settings.rules import Subject
+from slowwave.settings import RetentionSettings
+from slowwave.settings.model import Subject
 from slowwave.stores.activity import live_reason
-from slowwave.stores.archive.pack import SUFFIX, Pack, PackedFile, PackedSession, digest
+from slowwave.stores.archive.pack import SUFFIX, Pack, PackedFile, PackedSession, Wanted, digest, write_pack
 from slowwave.stores.archive.shelf import RowsByPath, Shelf, Shelved
-from slowwave.stores.archive.writer import Wanted, write_pack
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import list_sessions
-from slowwave.stores.removal import Removal
-from slowwave.stores.trash import TrashItem, trash_folder
+from slowwave.stores.trash import Removal, TrashItem, trash_folder
 
 # What must stay whatever the rules say: asked about every session that would go, and again right before it does.
 
@@ -44,18 +41,14 @@ class Guards:
     def __init__(
         self,
         fleet: Fleet,
-        settings: Settings,
-        environ: Mapping[str, str],
-        clock: Clock,
+        run: Run,
         holds: Sequence[Hold],
         restored: Mapping[str, float],
     ) -> None:
         self.holds = holds
         self._restored = restored
         self._fleet = fleet
-        self._settings = settings
-        self._home = home_folder(environ)
-        self._clock = clock
+        self._run = run
         self._pending: dict[Path, Pending] = {}
 
     def __call__(self, subject: Subject) -> str:
@@ -73,11 +66,11 @@ class Guards:
 
     def at_hand(self, member: Member) -> str:
         """Return what may change between plan and removal: somebody opens the session, or sets a hold."""
-        idle = self._settings.extraction.idle
+        idle = self._run.settings.extraction.idle
         for session in member.sessions:
-            if live := live_reason(session, self._clock.now(), idle, self._home):
+            if live := live_reason(session, self._run.clock.now(), idle, self._run.home):
                 return f"live: {live}"
-        held = held_by(self.holds, facts_of(member, self._home))
+        held = held_by(self.holds, facts_of(member, self._run.home))
         return f"held: {held}" if held else ""
 
     def standing(self, member: Member) -> str:
@@ -88,7 +81,7 @@ class Guards:
         # of a sub-agent that its session left behind the session was brought back
         names = (session.id, owner_of(session)) if session.kind == "subagent" else (session.id,)
         restored = max(self._restored.get(name, -inf) for name in names)
-        if restored >= self._settings.retention.grace.start(self._clock.now()):
+        if restored >= self._run.settings.retention.grace.start(self._run.clock.now()):
             return "restored: somebody brought it back within retention.grace"
         if forks := self._fleet.referring_to(session):
             more = f" and {len(forks) - 1} more" if len(forks) > 1 else ""
@@ -99,9 +92,9 @@ class Guards:
         return self._unsaved(member)
 
     def _unsaved(self, member: Member) -> str:
-        if self._settings.retention.require_extracted and (left := self._left(member)):
+        if self._run.settings.retention.require_extracted and (left := self._left(member)):
             return f"not extracted: {left}"
-        if not self._settings.retention.require_archive and (memory := self._cited_by(member)):
+        if not self._run.settings.retention.require_archive and (memory := self._cited_by(member)):
             return f"cited: memory {memory} rests on it, and no archive is kept"
         return ""
 
@@ -130,11 +123,7 @@ class Archive:
     """The shelf as a run sees it: what it held when the run began, and what the run added."""
 
     def __init__(self, shelf: Shelf) -> None:
-        """Read which sessions it holds.
-
-        Raises:
-            UnreadableError: its folder cannot be listed.
-        """
+        """Read which sessions it holds."""
         self._folder = shelf.folder
         self._held: dict[str, list[Shelved]] = defaultdict(list)
         for one in shelf.sessions():
@@ -195,33 +184,16 @@ class Archive:
         return added
 
 
-@dataclass(frozen=True)
-class Context:
-    """One run.
+@dataclass(frozen=True, kw_only=True)
+class Context(Run):
+    """A run of retention, and what all of its steps share."""
 
-    Attributes:
-        fleet: all sessions of this machine.
-        guards: what must stay.
-        archive: the packs.
-        settings: the settings in force.
-        clock: what time it is.
-        environ: the environment.
-        report: gets what was done and refused.
-        chosen: keys of the projects in which something may go; None for all.
-        dry_run: plan and report, change nothing.
-        rest: waits for so many seconds between two removals.
-    """
-
-    fleet: Fleet
-    guards: Guards
-    archive: Archive
-    settings: Settings
-    clock: Clock
-    environ: Mapping[str, str]
-    report: Report
-    chosen: Collection[str] | None = None
-    dry_run: bool = False
-    rest: Callable[[float], None] = time.sleep
+    fleet: Fleet  # all sessions of this machine
+    guards: Guards  # what must stay
+    archive: Archive  # the packs
+    report: Report  # gets what was done and refused
+    chosen: Collection[str] | None = None  # keys of the projects in which something may go; None for all
+    rest: Callable[[float], None] = time.sleep  # waits for so many seconds between two removals
 
     @property
     def rules(self) -> RetentionSettings:
@@ -242,11 +214,6 @@ class Context:
     def trash(self) -> Path:
         """The folder of the trash."""
         return trash_folder(self.environ)
-
-    @cached_property
-    def home(self) -> Path:
-        """The home folder of the person whose sessions they are."""
-        return home_folder(self.environ)
 
     @cached_property
     def rows(self) -> RowsByPath:

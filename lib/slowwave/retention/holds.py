@@ -23,17 +23,16 @@ from slowwave.formats.model import Problem, parse_time
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.tail import lines_backward
 from slowwave.locks import locked_file
-from slowwave.moments import told
 from slowwave.places import data_folder, state_folder
+from slowwave.quantities import told
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.sessions import Member, named_after, paths_of, session_files
 from slowwave.stores.archive.pack import Pack, PackedSession
 from slowwave.stores.archive.shelf import Shelved, ids_of
-from slowwave.stores.removal import belongings_of
-from slowwave.stores.trash import TrashItem, ids_in
+from slowwave.stores.trash import TrashItem, belongings_of, ids_in
 
 if TYPE_CHECKING:
-    from slowwave.retention.erase.needles import Needle
+    from slowwave.retention.erase.subjects import Needle
 
 
 FILE = "holds.json"
@@ -45,29 +44,17 @@ _REMEDY = "restore it from a copy; nothing is removed until it is known what is 
 
 
 class Hold(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One hold; what is empty says nothing.
+    """One hold; what is empty says nothing."""
 
-    Attributes:
-        id: names it.
-        reason: why, in the words of who set it.
-        by: who set it.
-        at: when, as ISO time.
-        project: projects whose key or folder contains this.
-        session: id of one session; with that of a sub-agent, the session that it goes with is held, too.
-        person: sessions in which this name or phrase stands, in whatever form.
-        since: sessions in which something happened at this ISO time or later.
-        until: sessions in which something happened at this ISO time or before.
-    """
-
-    id: str
-    reason: str
-    by: str
-    at: str
-    project: str = ""
-    session: str = ""
-    person: str = ""
-    since: str = ""
-    until: str = ""
+    id: str  # names it
+    reason: str  # why, in the words of who set it
+    by: str  # who set it
+    at: str  # when, as ISO time
+    project: str = ""  # projects whose key or folder contains this
+    session: str = ""  # id of one session; with that of a sub-agent, the session that it goes with is held, too
+    person: str = ""  # sessions in which this name or phrase stands, in whatever form
+    since: str = ""  # sessions in which something happened at this ISO time or later
+    until: str = ""  # sessions in which something happened at this ISO time or before
 
     @property
     def what(self) -> str:
@@ -81,18 +68,14 @@ class _File(msgspec.Struct, frozen=True):
 
 
 class Facts(NamedTuple):
-    """What a hold is asked about.
+    """What a hold is asked about."""
 
-    Attributes:
-        ids: of the session, and of the sub-agents that go where it goes.
-        places: key and folder of its project, and where its files lie; None when nobody knows its project any more.
-        times: returns when something first and last happened in it, in seconds since 1970; None when that is unknown.
-        texts: returns the bytes of all that goes with it, in pieces that no record is parted by.
-    """
-
-    ids: Collection[str]
+    ids: Collection[str]  # of the session, and of the sub-agents that go where it goes
+    # key and folder of its project, and where its files lie; None when nobody knows its project any more
     places: Sequence[str] | None
+    # returns when something first and last happened in it, in seconds since 1970; None when that is unknown
     times: Callable[[], tuple[float, float] | None]
+    # returns the bytes of all that goes with it, in pieces that no record is parted by
     texts: Callable[[], Iterable[bytes]]
 
 
@@ -196,7 +179,7 @@ def _overlaps(hold: Hold, times: tuple[float, float] | None) -> bool:
 
 @lru_cache(maxsize=64)
 def _needle(person: str) -> "Needle":
-    from slowwave.retention.erase.needles import Needle  # noqa: PLC0415 - whoever lists holds looks for nobody
+    from slowwave.retention.erase.subjects import Needle  # noqa: PLC0415 - whoever lists holds looks for nobody
 
     return Needle(person)
 

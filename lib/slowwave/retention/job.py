@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
 
-from slowwave.clock import Clock
+from slowwave.context import Run
 from slowwave.errors import LockHeldError
 from slowwave.files import at_fault_point
 from slowwave.formats.codex import home_of
@@ -35,27 +35,21 @@ from slowwave.retention.plan import (
     with_upkeep,
 )
 from slowwave.retention.policy import check
+from slowwave.retention.purge import FOLDER as PURGE
 from slowwave.retention.purge import Purger
-from slowwave.retention.purge_plan import FOLDER as PURGE
 from slowwave.retention.removal import Freer, Remover, settle
 from slowwave.retention.rescue import due_soon, note_due, note_gone, rescue
 from slowwave.retention.sessions import Fleet, paths_of
-from slowwave.settings import Settings
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from slowwave.stores.trash import trash_folder
 
 
 def retain(
     projects: Sequence[Project],
-    settings: Settings,
-    clock: Clock,
-    environ: Mapping[str, str],
+    run: Run,
     *,
-    run_id: str,
-    dry_run: bool,
-    force: bool = False,
     chosen: Collection[str] | None = None,
     removes: bool = True,
     rest: Callable[[float], None] = time.sleep,
@@ -64,12 +58,7 @@ def retain(
 
     Args:
         projects: all projects of this machine: quotas and forks know no bounds.
-        settings: the settings in force.
-        clock: what time it is.
-        environ: the environment.
-        run_id: names the run in the report and in the audit log.
-        dry_run: plan and report, change nothing.
-        force: pass the gate about the clock.
+        run: the run; ``force`` passes the gate about the clock.
         chosen: keys of the projects in which something may go; None for all.
         removes: whether anything may go at all; else what a client deletes soon is archived, and that is all.
         rest: waits for so many seconds between two removals.
@@ -80,43 +69,43 @@ def retain(
         OSError: the state or data folder cannot be written.
     """
     if removes:
-        check(settings.retention, NAMES)
-    report = Report("retain", run_id)
-    log = AuditLog(environ)
-    _ask_clock(log, clock.now(), report, force=force)
+        check(run.settings.retention, NAMES)
+    report = Report("retain", run.id)
+    log = AuditLog(run.environ)
+    _ask_clock(log, run.clock.now(), report, force=run.force)
     if not all(gate.passed for gate in report.gates):
         return report
     left_out: list[str] = []
-    with _alone(environ, report, dry_run=dry_run) as is_alone:
+    with _alone(run.environ, report, dry_run=run.dry_run) as is_alone:
         if is_alone:
-            with at_work(state_folder(environ), report, dry_run=dry_run) as was_left:
-                archive, said = _begun(environ, clock, log, report, dry_run=dry_run)
+            with at_work(state_folder(run.environ), report, dry_run=run.dry_run) as was_left:
+                archive, said = _begun(run, log, report)
                 if report.counts.get("taken_back"):
                     # what was on its way into the trash lies in its place again, and goes as a whole
-                    projects = known_projects(settings, environ).projects
+                    projects = known_projects(run.settings, run.environ).projects
                 fleet = Fleet(projects)
-                guards = Guards(fleet, settings, environ, clock, read_holds(environ), said.restored)
-                run = Context(fleet, guards, archive, settings, clock, environ, report, chosen, dry_run, rest)
+                guards = Guards(fleet, run, read_holds(run.environ), said.restored)
+                context = Context(
+                    **vars(run), fleet=fleet, guards=guards, archive=archive, report=report, chosen=chosen, rest=rest
+                )
                 if was_left:
                     report.count("resumed")
-                    clear_leftovers(run)
-                left_out = _take_steps(run, said, projects, removes=removes)
+                    clear_leftovers(context)
+                left_out = _take_steps(context, said, projects, removes=removes)
     # not before: such a run came to its end, and left nothing that the next one would have to look for
     report.failures += left_out
     return report
 
 
-def _begun(
-    environ: Mapping[str, str], clock: Clock, log: AuditLog, report: Report, *, dry_run: bool
-) -> tuple[Archive, Told]:
+def _begun(run: Run, log: AuditLog, report: Report) -> tuple[Archive, Told]:
     """Return what lies in the archive and what the log tells, once what a killed run left is settled."""
-    shelf = Shelf(archive_folder(environ))
+    shelf = Shelf(archive_folder(run.environ))
     archive = Archive(shelf)
     report.warnings += [str(problem) for problem in archive.problems]
-    if dry_run:
+    if run.dry_run:
         return archive, Told(log)
     shelf.clear_away()
-    return archive, settle(trash_folder(environ), archive, log, clock.now(), report)
+    return archive, settle(trash_folder(run.environ), archive, log, run.clock.now(), report)
 
 
 def _take_steps(run: Context, said: Told, projects: Sequence[Project], *, removes: bool) -> list[str]:

@@ -15,7 +15,7 @@ from slowwave.retention.context import Context, note_failure, reason_of
 from slowwave.retention.policy import Decision, Guard, Shortfall, Verdict, decide
 from slowwave.retention.sessions import Fleet, Member
 from slowwave.settings import RetentionSettings
-from slowwave.settings.rules import KEEPS, LIMITS, Rules, Subject
+from slowwave.settings.model import KEEPS, LIMITS, Rules, Subject
 from slowwave.stores.trash import TrashItem, throw_away
 from slowwave.stores.upkeep import Goes, UpkeepRules, client_session_settings, look_at, upkeep, upkeep_rules
 
@@ -26,21 +26,13 @@ LATER = "goes in a later run (retention.per_run)"
 
 
 class Plan(NamedTuple):
-    """What a run does.
+    """What a run does."""
 
-    Attributes:
-        goes: what is to be removed, the oldest first.
-        waits: what is to be removed by later runs.
-        stays: what would go, and a guard keeps.
-        rest: what no rule lets go.
-        shortfalls: limits that cannot be reached, since a guard keeps what is above them.
-    """
-
-    goes: list[Verdict]
-    waits: list[Verdict]
-    stays: list[Verdict]
-    rest: list[Verdict]
-    shortfalls: list[Shortfall]
+    goes: list[Verdict]  # what is to be removed, the oldest first
+    waits: list[Verdict]  # what is to be removed by later runs
+    stays: list[Verdict]  # what would go, and a guard keeps
+    rest: list[Verdict]  # what no rule lets go
+    shortfalls: list[Shortfall]  # limits that cannot be reached, since a guard keeps what is above them
 
 
 def plan_removals(

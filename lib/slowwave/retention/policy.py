@@ -14,24 +14,18 @@ import msgspec
 from slowwave.errors import SettingsError
 from slowwave.formats.lines import relaxed_collector
 from slowwave.quantities import Count
-from slowwave.settings.rules import ClassRules, Policy, Rules, Source, Subject
+from slowwave.settings.model import ClassRules, Policy, Rules, Source, Subject
 
 # why a session must stay whatever the rules say, or ""
 Guard = Callable[[Subject], str]
 
 
 class Shortfall(msgspec.Struct, frozen=True):
-    """A limit that could not be reached, since what is above it must stay.
+    """A limit that could not be reached, since what is above it must stay."""
 
-    Attributes:
-        rule: name of the setting.
-        group: dialect, project and source; empty for a quota over a class.
-        over: sessions or bytes above the limit.
-    """
-
-    rule: str
-    group: tuple[str, ...]
-    over: int
+    rule: str  # name of the setting
+    group: tuple[str, ...]  # dialect, project and source; empty for a quota over a class
+    over: int  # sessions or bytes above the limit
 
 
 # the order in which a quota takes them, the least missed first (OpenClaw's maintenance: artifacts, then synthetic)
@@ -39,20 +33,14 @@ LEAST_MISSED: tuple[Source, ...] = ("empty", "deleted", "reset", "archived", "cr
 
 
 class Verdict(msgspec.Struct, frozen=True, gc=False):
-    """What is to become of one session.
+    """What is to become of one session."""
 
-    Attributes:
-        subject: the session.
-        removes: it is to go.
-        rule: what decided: the name of a setting; ``keep`` when it goes because no ``keep_*`` names it; ``future`` when
-            its time has not come yet; "" when no rule is about it.
-        guard: why it stays although ``rule`` says that it goes, or "".
-    """
-
-    subject: Subject
-    removes: bool
+    subject: Subject  # the session
+    removes: bool  # it is to go
+    # what decided: the name of a setting; ``keep`` when it goes because no ``keep_*`` names it; ``future`` when its
+    # time has not come yet; "" when no rule is about it
     rule: str
-    guard: str = ""
+    guard: str = ""  # why it stays although ``rule`` says that it goes, or ""
 
 
 class Decision(msgspec.Struct):
@@ -103,17 +91,7 @@ def _by_class(fleet: Sequence[Subject], policy: Policy) -> list[tuple[Rules, _Gr
 
 
 class _Class:
-    """The sessions of one class on their way through its rules.
-
-    Args:
-        rules: what holds for them.
-        groups: their numbers in the fleet.
-        fleet: all sessions.
-        at: their times.
-        verdicts: over all sessions; of those that nobody spoke of yet None.
-        now: the current time.
-        guard: asked about every session that would go.
-    """
+    """The sessions of one class on their way through its rules."""
 
     def __init__(
         self,
@@ -163,14 +141,7 @@ class _Class:
                 yield Shortfall("max_count", key, over)
 
     def _remove(self, numbers: Iterable[int], rule: str, most: float = inf, enough: float = inf) -> int:
-        """Let sessions go of which nobody spoke yet and that no guard holds, and return how many go.
-
-        Args:
-            numbers: the sessions.
-            rule: what lets them go.
-            most: no more than so many.
-            enough: none more when so many bytes go.
-        """
+        """Let sessions go of which nobody spoke yet and that no guard holds, and return how many go."""
         fleet, verdicts, guard = self.fleet, self.verdicts, self.guard
         gone = size = 0
         for number in numbers:
@@ -321,10 +292,6 @@ _AT = datetime(2024, 1, 1, tzinfo=UTC)
 
 def check(policy: Policy, dialects: Collection[str]) -> None:
     """Stop at the first contradiction.
-
-    Args:
-        policy: the rules.
-        dialects: names of all dialects.
 
     Raises:
         SettingsError: two rules cannot both hold, or a class can never hold a session; names key, value and remedy.

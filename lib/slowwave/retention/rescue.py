@@ -25,12 +25,10 @@ from slowwave.retention.audit import Told, of_shelved
 from slowwave.retention.context import Context, reason_of
 from slowwave.retention.plan import due_by_client
 from slowwave.retention.sessions import Member, key_of, paths_of
-from slowwave.stores.archive.pack import PackedSession
+from slowwave.stores.archive.pack import PackedSession, Wanted
 from slowwave.stores.archive.shelf import Shelved, ids_of, pack_name, rescued_bytes, with_rows
-from slowwave.stores.archive.writer import Wanted
-from slowwave.stores.model import Project
-from slowwave.stores.removal import belongings_of
-from slowwave.stores.trash import trash_items
+from slowwave.stores.projects import Project
+from slowwave.stores.trash import belongings_of, trash_items
 
 RULE = "rescue"
 _DAY_S = 86_400.0
@@ -39,28 +37,16 @@ _CLAUDE, _OPENCLAW = "Claude Code", "OpenClaw"
 
 
 class Due(NamedTuple):
-    """A session of which its client is about to delete a file.
+    """A session of which its client is about to delete a file."""
 
-    Attributes:
-        member: the session.
-        at: when it may, in seconds since 1970.
-        size: all its bytes.
-        client: which client.
-    """
-
-    member: Member
-    at: float
-    size: int
-    client: str = _CLAUDE
+    member: Member  # the session
+    at: float  # when it may, in seconds since 1970
+    size: int  # all its bytes
+    client: str = _CLAUDE  # which client
 
 
 def due_soon(goes: Collection[str], run: Context) -> list[Due]:
-    """Return the sessions of which a file is due within ``retention.rescue`` and lies in no pack, most urgent first.
-
-    Args:
-        goes: keys of the sessions that this run removes itself.
-        run: the run.
-    """
+    """Return the sessions of which a file is due within ``retention.rescue`` and lies in no pack, most urgent first."""
     until = 2 * run.now.timestamp() - run.rules.rescue.start(run.now)
     found = _due_by_claude((member for key, member in run.fleet.members.items() if key not in goes), until, run)
     if run.rules.openclaw == "client":
@@ -268,12 +254,7 @@ class Kept(NamedTuple):
 
 
 class Belonging:
-    """The files of sessions in one home, of transcripts and of all that goes with them; each folder is listed once.
-
-    Args:
-        home: the home of Claude Code.
-        user: the home folder of the person whose sessions they are.
-    """
+    """The files of sessions in one home, of transcripts and of all that goes with them; each folder is listed once."""
 
     def __init__(self, home: Path, user: Path) -> None:
         self._user = user
@@ -328,11 +309,6 @@ def cleanup_days(home: Path, roots: Iterable[str], report: Report) -> float:
 
     The policy of the machine decides; without one the client cleans up by the settings of the folder that it is started
     in, and nobody knows which one that will be.
-
-    Args:
-        home: the home of Claude Code.
-        roots: the working folders of the projects whose sessions lie there.
-        report: gets a warning for each file that cannot be read.
     """
     try:
         policy = policy_files()

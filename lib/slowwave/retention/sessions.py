@@ -15,8 +15,8 @@ import msgspec
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession, key_in_database
-from slowwave.settings.rules import Source, Subject
-from slowwave.stores.model import Project
+from slowwave.settings.model import Source, Subject
+from slowwave.stores.projects import Project
 
 _UNTYPED = ("cron", "hook", "question")
 _PUT_ASIDE: dict[str, Source] = {

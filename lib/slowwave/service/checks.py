@@ -36,9 +36,8 @@ from slowwave.memory.delivery.targets import OF_AGENTS, unfit
 from slowwave.memory.folder import INDEX, LOCK_FILE
 from slowwave.memory.guard import OWN_FOLDER, siblings
 from slowwave.models import model_of
-from slowwave.models.base import Ask, ModelError
+from slowwave.models.base import Ask, Meter, ModelError
 from slowwave.models.command import found_program
-from slowwave.models.meter import Meter
 from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
 from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
@@ -46,9 +45,10 @@ from slowwave.service.deployments import server_doubts, worker_command
 from slowwave.service.page_server import served_place
 from slowwave.service.server import HOST, is_healthy, kept_port, named_server
 from slowwave.settings import ModelSettings, Settings
+from slowwave.stores.activity import newest_version, version_order
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import find_projects
-from slowwave.stores.model import Discovery, Project, newest_version, version_order
+from slowwave.stores.projects import Discovery, Project
 
 # Files from a machine whose clock runs a little ahead are no reason to worry.
 AHEAD = timedelta(hours=1)

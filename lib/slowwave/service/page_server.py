@@ -24,9 +24,9 @@ import msgspec
 from slowwave.clock import Clock
 from slowwave.errors import SlowwaveError, told
 from slowwave.files import atomic_write, file_bytes, private_folder
-from slowwave.jobs.choice import memory_folders
-from slowwave.jobs.conclusion import Around, view_now
+from slowwave.jobs.conclusion import view_now
 from slowwave.jobs.review import VERBS, Desk, Verb
+from slowwave.jobs.run import memory_folders
 from slowwave.observability.memories import known_of
 from slowwave.observability.page import html_of
 from slowwave.places import home_folder, state_folder
@@ -129,7 +129,7 @@ class Pages:
             known = known_of(folders, settings.consolidation, now, home, redact)
             known = replace(known, token=self.form, said=self.said, undo=self.undo)
             self.said = self.undo = ""
-        view = view_now(Around(settings, self.environ), now, known)
+        view = view_now(settings, self.environ, now, known)
         return html_of(view) if view else "<!doctype html><title>slowwave</title><p>No night was recorded yet.</p>"
 
     def say(self, text: str) -> None:

@@ -25,8 +25,7 @@ import msgspec
 
 from slowwave.errors import ServerError, SlowwaveError, UnreadableError, UsageError
 from slowwave.files import atomic_write, file_bytes, private_folder
-from slowwave.jobs.choice import require_input
-from slowwave.jobs.run import LEAST_ROOM, require_places, require_room
+from slowwave.jobs.run import LEAST_ROOM, require_input, require_places, require_room
 from slowwave.observability.progress import REACH, START, watcher
 from slowwave.places import home_folder, scheduler_folder, state_folder
 from slowwave.settings import load_settings

@@ -15,12 +15,10 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 
 import msgspec
 
-from slowwave.durations import parse_duration
 from slowwave.errors import SettingsError, meant, one_of
 from slowwave.places import config_folder
-from slowwave.quantities import Count, Period
-from slowwave.settings.model import Settings
-from slowwave.settings.rules import ClassRules
+from slowwave.quantities import Count, Period, parse_duration
+from slowwave.settings.model import ClassRules, Settings
 
 ENV_PREFIX = "SLOWWAVE_"
 # Form of the settings file, which may say `version = 1`; a key that changes its meaning makes a new one.

@@ -1,10 +1,14 @@
-"""Whether somebody is still working in a session: such a session is left alone."""
+"""Whether somebody still works in a session, which is then left alone; and by which versions of clients they work."""
 
+import re
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
+import orjson
 
 from slowwave.formats.model import parse_time
 from slowwave.formats.registry import client_of
@@ -80,3 +84,63 @@ def _mtime(path: Path) -> float:
         return path.stat().st_mtime
     except FileNotFoundError:
         return 0.0
+
+
+# Which version of a client wrote its latest sessions, by what they say themselves.
+
+# so many of the sessions that changed last, and so much of each end
+_SESSIONS = 5
+_BYTES = 64 << 10
+_VERSION = re.compile(r"(\d+(?:\.\d+)*)(?:[-+].*)?$")
+
+
+def newest_version(sessions: Iterable[StoredSession], dialect: str) -> str:
+    """Return the newest version that a client's latest sessions name, "" where they name none."""
+    own = [s for s in sessions if s.dialect == dialect and not s.in_database]
+    latest = sorted(own, key=lambda s: s.mtime_ns, reverse=True)[:_SESSIONS]
+    versions = [version for session in latest for version in _versions(session)]
+    return max(versions, key=version_order, default="")
+
+
+def latest_version(sessions: Iterable[StoredSession], dialect: str) -> str:
+    """Return the version that the session names which changed last of those that name one; "" where none does."""
+    own = [s for s in sessions if s.dialect == dialect and not s.in_database]
+    latest = sorted(own, key=lambda s: s.mtime_ns, reverse=True)[:_SESSIONS]
+    named = (max(_versions(session), key=version_order, default="") for session in latest)
+    return next(filter(None, named), "")
+
+
+def version_order(version: str) -> tuple[int, ...]:
+    """Return a version as numbers; one of another form has none."""
+    found = _VERSION.match(version)
+    return tuple(int(part) for part in found[1].split(".")) if found else ()
+
+
+def _versions(session: StoredSession) -> Iterator[str]:
+    for path in session.files.paths[-1:]:
+        for line in _ends(path):
+            try:
+                record = orjson.loads(line)
+            except orjson.JSONDecodeError:
+                continue  # a piece of a line, or damage that other commands report
+            if isinstance(record, dict) and (version := _version_of(cast("dict[str, Any]", record))):
+                yield version
+
+
+def _version_of(record: dict[str, Any]) -> str:
+    """Return the version in a record: its own, or that in the header of Codex."""
+    payload = record.get("payload")
+    inner = cast("dict[str, Any]", payload).get("cli_version") if isinstance(payload, dict) else None
+    found = inner or record.get("version")
+    return str(found) if version_order(str(found)) else ""
+
+
+def _ends(path: Path) -> list[bytes]:
+    """Return the lines at both ends of a file; one that cannot be read has none, which the permissions tell."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_BYTES)
+            file.seek(max(len(head), file.seek(0, 2) - _BYTES))
+            return [*head.splitlines(), *file.read().splitlines()]
+    except OSError:
+        return []

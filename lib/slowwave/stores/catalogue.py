@@ -26,8 +26,7 @@ from slowwave.secrets.redactor import blocked_by
 from slowwave.settings import Settings
 from slowwave.stores.projects import newest_folder
 from slowwave.stores.roots import read_head, sessions_of
-from slowwave.stores.scan import Mark, Scanned, scan
-from slowwave.stores.summary import SessionRow, StoredRow, Summary, no_session, stored_row
+from slowwave.stores.summary import Mark, Scanned, SessionRow, StoredRow, Summary, no_session, scan, stored_row
 
 _marks = msgspec.msgpack.Decoder(Mark)
 

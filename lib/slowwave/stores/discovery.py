@@ -18,8 +18,17 @@ from slowwave.places import archive_folder, is_for_questions
 from slowwave.secrets.blocklist import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page, catalogue_path, own_catalogue, shown_of
-from slowwave.stores.model import Discovery, Project
-from slowwave.stores.projects import Bundle, Group, Roots, bundled, grouped, memory_folder, spelling_of
+from slowwave.stores.projects import (
+    Bundle,
+    Discovery,
+    Group,
+    Project,
+    Roots,
+    bundled,
+    grouped,
+    memory_folder,
+    spelling_of,
+)
 from slowwave.stores.roots import Head, Root, read_head, sessions_of, store_roots
 from slowwave.stores.summary import SessionRow, StoredRow, resolve
 
@@ -297,21 +306,13 @@ def known_projects(settings: Settings, environ: Mapping[str, str], *, with_erase
 # Filters over the rows of a listing, the same for ``sessions list`` and ``sessions search``.
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a person asked to see; an empty field asks for nothing.
+    """What a person asked to see; an empty field asks for nothing."""
 
-    Attributes:
-        dialect: name of the dialect.
-        kind: main, subagent or fork.
-        text: stands in the title or in the first prompt, in whatever case.
-        since: the session was worked in at this time or later.
-        until: the session had begun by this time.
-    """
-
-    dialect: str = ""
-    kind: str = ""
-    text: str = ""
-    since: datetime | None = None
-    until: datetime | None = None
+    dialect: str = ""  # name of the dialect
+    kind: str = ""  # main, subagent or fork
+    text: str = ""  # stands in the title or in the first prompt, in whatever case
+    since: datetime | None = None  # the session was worked in at this time or later
+    until: datetime | None = None  # the session had begun by this time
 
     def of(self, rows: Iterable[SessionRow]) -> list[SessionRow]:
         """Return the rows that are wanted, in their order."""

@@ -1,4 +1,4 @@
-"""Which sessions belong to one project: those that worked in one repository, whichever client they are of.
+"""What a project is: all sessions of one repository, whichever client they are of, and what people call it.
 
 Claude Code and Cersei keep the sessions of a project in a folder named after it; the other clients only note the
 working folder. A worktree counts as its repository, a folder that was moved as the one that the settings name.
@@ -6,35 +6,49 @@ working folder. A worktree counts as its repository, a folder that was moved as 
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from slowwave.errors import SettingsError, UnreadableError
+import msgspec
+
+from slowwave.errors import NotFoundError, SettingsError, UnreadableError, meant
 from slowwave.formats.claude import FOLDER_OF_PROJECT
-from slowwave.formats.sessions import SUFFIX, Place
+from slowwave.formats.sessions import SUFFIX, Place, StoredSession, StoreProblem
 from slowwave.places import data_folder, home_folder
 from slowwave.settings import Settings
 
 T = TypeVar("T")
 
 
+class Project(msgspec.Struct, frozen=True):
+    """A repository or folder that agents worked in, with all its sessions."""
+
+    key: str  # what people call it by on the command line, the name of its folder
+    root: str  # the working folder that its records name (the git root when there is one), or "" when they name none
+    folders: tuple[Path, ...]  # the folders and databases of the stores that its sessions lie in
+    memory: Path  # its memory folder (it may not exist yet)
+    sessions: tuple[StoredSession, ...]  # all sessions, oldest modification first
+
+
+class Discovery(msgspec.Struct):
+    """Everything found under the roots."""
+
+    projects: list[Project] = msgspec.field(default_factory=list[Project])  # by key, each with its sessions
+    # everything that was left out, and why
+    problems: list[StoreProblem] = msgspec.field(default_factory=list[StoreProblem])
+
+
 @dataclass(slots=True)
 class Bundle(Generic[T]):
-    """Things of one place that surely belong together.
+    """Things of one place that surely belong together."""
 
-    Attributes:
-        place: where they lie.
-        cwd: the working folder of the newest of them that names one, or "".
-        mtime_ns: when that one changed.
-        items: the things.
-    """
-
-    place: Place
-    cwd: str
-    mtime_ns: int
-    items: list[T]
+    place: Place  # where they lie
+    cwd: str  # the working folder of the newest of them that names one, or ""
+    mtime_ns: int  # when that one changed
+    items: list[T]  # the things
 
 
 @dataclass(slots=True)
@@ -85,13 +99,7 @@ class Roots:
 
 
 def bundled(place: Place, items: Iterable[T], facts: Callable[[T], tuple[str, int]]) -> list[Bundle[T]]:
-    """Return the things of one place in bundles: one of a project's own folder, else one for each working folder.
-
-    Args:
-        place: where the things lie.
-        items: the things.
-        facts: returns the working folder of a thing and when it changed.
-    """
+    """Return the things of one place in bundles: one of a project's own folder, else one for each working folder."""
     if place.kind == FOLDER_OF_PROJECT:
         return [_one(place, list(items), facts)]
     of: dict[str, list[T]] = {}
@@ -279,3 +287,57 @@ def _main_repository(mark: Path) -> str:
     if text.startswith("gitdir:") and target.parent.name == "worktrees" and target.parent.parent.name == _GIT:
         return str(target.parent.parent.parent)
     return ""
+
+
+# What people call projects, and which of them a text means: the same for every command and every job.
+
+MOST_NAMES = 8
+_HOME = re.compile(r"-(?:home|Users)-[^-]+-(?=.)")
+
+
+def short_names(keys: Iterable[str]) -> dict[str, str]:
+    """Return what people call projects: their keys without the home folder, where that names one project only.
+
+    ``--project`` takes these names, too: it asks for a part of the key.
+    """
+    every = list(dict.fromkeys(keys))
+    short = {key: (_HOME.sub("", key, count=1) if _HOME.match(key) else key).lstrip("-") or key for key in every}
+    known = Counter(short.values())
+    return {key: name if known[name] == 1 else key for key, name in short.items()}
+
+
+def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
+    """Return the things whose project key or working folder contains ``text``; "" chooses all.
+
+    Where ``text`` is the whole key, working folder or name on the screen of some, these alone are meant.
+
+    Args:
+        text: what a person gave.
+        things: projects, or anything that belongs to one.
+        names: returns the key and the working folder of a thing's project.
+
+    Raises:
+        NotFoundError: nothing matches; the message names what there is.
+    """
+    if not text:
+        return list(things)
+    shown = short_names(names(thing)[0] for thing in things)
+    exact = [thing for thing in things if text in (*names(thing), shown.get(names(thing)[0]))]
+    chosen = exact or [thing for thing in things if any(text in name for name in names(thing))]
+    if not chosen:
+        known = sorted(set(shown.values()))
+        more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+        near = meant(text, known)
+        raise NotFoundError(
+            f"no project matches {text!r}{near}; found: {', '.join(known[:MOST_NAMES]) or 'none'}{more}"
+        )
+    return chosen
+
+
+def left_beside(text: str, things: Sequence[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
+    """Return what has ``text`` in its project's key or folder as well and is not chosen by it, such as worktrees.
+
+    A hold on the same text covers them, so that whoever takes something out has to know what is left.
+    """
+    chosen = chosen_by(text, things, names)
+    return [t for t in things if text and t not in chosen and any(text in name for name in names(t))]

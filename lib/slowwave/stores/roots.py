@@ -52,10 +52,6 @@ class Root:
     def refuse_strangers(self, known: int, strangers: Sequence[StoreProblem]) -> None:
         """Refuse a root that somebody named, and that holds nothing but what is no session.
 
-        Args:
-            known: how many sessions were found in it.
-            strangers: what else looked like transcripts.
-
         Raises:
             UnknownDialectError: it is such a root.
         """
@@ -365,13 +361,7 @@ class ClientFacts:
         self._by_place: dict[str, Mapping[str, Mapping[str, Any]]] = {}
 
     def of(self, dialect: str, path: str, session: str) -> Mapping[str, Any]:
-        """Return what is noted of a session, nothing where its client notes nothing or that cannot be read.
-
-        Args:
-            dialect: name of its dialect.
-            path: its first file, or its database.
-            session: its id.
-        """
+        """Return what is noted of a session, nothing where its client notes nothing or that cannot be read."""
         client = client_of(dialect)
         place = client.facts_at(path)
         if place and place not in self._by_place:

@@ -16,10 +16,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
-from slowwave.durations import parse_duration
 from slowwave.errors import UnreadableError
 from slowwave.formats.openclaw.sessions import artifact_of, transcript_of
 from slowwave.formats.openclaw.store import NAME, Origin, SessionEntry, read_store
+from slowwave.quantities import parse_duration
 
 Step = Literal["pruneAfter", "maxEntries", "resetArchiveRetention", "maxDiskBytes"]
 _SYNTHETIC = re.compile(r"(?:subagent|acp|cron|hook|node|acp-bridge):|node-|(?:.*:)?heartbeat(?::|\Z)", re.DOTALL)
@@ -29,23 +29,14 @@ _ROOMS = frozenset({"group", "channel", "thread"})
 
 
 class Kept(NamedTuple):
-    """An entry of the store, as far as maintenance asks.
+    """An entry of the store, as far as maintenance asks."""
 
-    Attributes:
-        key: its session key.
-        updated_ms: when it was updated last, None when it does not say.
-        names: files of it: the transcript and other records of its runs.
-        refers: further files that it names, such as checkpoints.
-        chat_type: direct, group, channel or thread, as far as it says.
-        is_kept: somebody pinned or archived it, or locked its model.
-    """
-
-    key: str
-    updated_ms: float | None
-    names: tuple[str, ...] = ()
-    refers: tuple[str, ...] = ()
-    chat_type: str = ""
-    is_kept: bool = False
+    key: str  # its session key
+    updated_ms: float | None  # when it was updated last, None when it does not say
+    names: tuple[str, ...] = ()  # files of it: the transcript and other records of its runs
+    refers: tuple[str, ...] = ()  # further files that it names, such as checkpoints
+    chat_type: str = ""  # direct, group, channel or thread, as far as it says
+    is_kept: bool = False  # somebody pinned or archived it, or locked its model
 
 
 class Beside(NamedTuple):
@@ -57,43 +48,25 @@ class Beside(NamedTuple):
 
 
 class Goes(NamedTuple):
-    """What goes.
+    """What goes."""
 
-    Attributes:
-        step: by which step.
-        key: the session key, "" of a file that no entry leads to.
-        names: the files that go; those that another entry needs stay.
-        size: bytes that become free.
-    """
-
-    step: Step
-    key: str
-    names: tuple[str, ...]
-    size: int
+    step: Step  # by which step
+    key: str  # the session key, "" of a file that no entry leads to
+    names: tuple[str, ...]  # the files that go; those that another entry needs stay
+    size: int  # bytes that become free
 
 
 class UpkeepRules(NamedTuple):
-    """What goes, None where a step is off.
+    """What goes, None where a step is off."""
 
-    Attributes:
-        enforces: whether anything goes at all; with ``mode: warn`` it is only told.
-        prune_after_ms: entries that were not updated for longer than this go.
-        max_entries: so many entries stay.
-        archive_ms: what was reset or deleted longer ago than this goes; by default it stays.
-        max_bytes: above this the folder is brought down to ``high_water``.
-        high_water: bytes at which that ends.
-        main_key: the key of direct chats, behind the agent.
-        problems: values that are none, each with the step that they disable.
-    """
-
-    enforces: bool = True
-    prune_after_ms: float | None = None
-    max_entries: int | None = None
-    archive_ms: float | None = None
-    max_bytes: int | None = None
-    high_water: int | None = None
-    main_key: str = "main"
-    problems: tuple[str, ...] = ()
+    enforces: bool = True  # whether anything goes at all; with ``mode: warn`` it is only told
+    prune_after_ms: float | None = None  # entries that were not updated for longer than this go
+    max_entries: int | None = None  # so many entries stay
+    archive_ms: float | None = None  # what was reset or deleted longer ago than this goes; by default it stays
+    max_bytes: int | None = None  # above this the folder is brought down to ``high_water``
+    high_water: int | None = None  # bytes at which that ends
+    main_key: str = "main"  # the key of direct chats, behind the agent
+    problems: tuple[str, ...] = ()  # values that are none, each with the step that they disable
 
 
 def upkeep(

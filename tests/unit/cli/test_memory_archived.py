@@ -8,8 +8,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.places import archive_folder
-from slowwave.stores.archive.pack import PackedSession
-from slowwave.stores.archive.writer import Wanted, write_pack
+from slowwave.stores.archive.pack import PackedSession, Wanted, write_pack
 from tests.unit.consolidation.dreams import House
 
 

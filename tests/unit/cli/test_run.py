@@ -15,7 +15,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.cli.run import ABOUT
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UNREADABLE, USAGE
-from slowwave.jobs import JOBS, choice, run, story
+from slowwave.jobs import JOBS, run, story
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.service import server
@@ -155,7 +155,7 @@ def test_what_every_job_needs_is_named_in_one_line_before_anything_is_read(
     capsys: pytest.CaptureFixture[str],
 ):
     cause = wrong(own_home, monkeypatch)
-    for module in (story, choice):
+    for module in (story, run):
         monkeypatch.setattr(module, "known_projects", None)
     assert main(["run", *job, "--direct"]) == UNREADABLE
     (line,) = capsys.readouterr().err.splitlines()

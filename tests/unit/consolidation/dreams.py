@@ -24,7 +24,7 @@ from slowwave.memory.model import (
 )
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings, Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 T0 = datetime(2026, 11, 20, 3, 30, tzinfo=UTC)
 

@@ -20,13 +20,13 @@ from slowwave.memory.delivery.register import Placed, Register, told_as
 from slowwave.memory.effects import Watched, append_effects, effects_of
 from slowwave.memory.ledger import Sighting
 from slowwave.report import Report
-from slowwave.samples.claude import write_claude
-from slowwave.samples.script import Call, Say, Script
 from slowwave.settings import ConsolidationSettings, Settings
 from slowwave.shell.commands import commands_of
 from tests.quality.rows_effect import verdicts_on
 from tests.quality.timelines import Timeline, timelines, written_timelines
 from tests.unit.consolidation.dreams import House
+from tests.week.claude import write_claude
+from tests.week.script import Call, Say, Script
 
 LIVES = ConsolidationSettings().half_lives
 

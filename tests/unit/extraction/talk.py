@@ -11,7 +11,7 @@ from slowwave.clock import FixedClock
 from slowwave.formats.model import SessionFiles, SessionKind
 from slowwave.formats.sessions import StoredSession
 from slowwave.settings import ExtractionSettings, Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 START = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
 NOW = datetime(2026, 11, 3, 3, 30, tzinfo=UTC)

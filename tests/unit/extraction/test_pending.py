@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from slowwave.context import Run
 from slowwave.extraction.failures import Failure, append_failures
 from slowwave.extraction.job import Pending
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.discovery import known_projects
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.unit.retention.homes import Home
 
 

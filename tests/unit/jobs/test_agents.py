@@ -7,7 +7,7 @@ import pytest
 
 from slowwave.clock import FixedClock
 from slowwave.consolidation.facts import CAP
-from slowwave.jobs.run import Run
+from slowwave.context import Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.evidence import totals, verify

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from slowwave.clock import FixedClock
+from slowwave.context import Run
 from slowwave.jobs.conclusion import outcome_of
 from slowwave.jobs.portions import extract_portion, whole_portion
-from slowwave.jobs.run import Run
 from slowwave.jobs.steps import hand_over
 from slowwave.jobs.story import Tally, plan_job, run_job
 from slowwave.report import Report

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.clock import FixedClock, SystemClock
+from slowwave.context import Run
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.portions import Share, manifest_of, plan_batches, plan_groups, read_manifest, write_manifest
-from slowwave.jobs.run import Run
 from slowwave.settings import Settings, load_settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 MIB = 1 << 20
 

@@ -3,7 +3,7 @@
 import pytest
 
 from slowwave.errors import NotFoundError
-from slowwave.jobs.choice import chosen_by, left_beside
+from slowwave.stores.projects import chosen_by, left_beside
 
 PROJECTS = [("-home-ana-quill", "/home/ana/quill"), ("-srv-tern", ""), ("-srv-x", "/srv/quill-docs")]
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from slowwave.clock import FixedClock
+from slowwave.context import Run
 from slowwave.errors import UnreadableError
 from slowwave.jobs import story
 from slowwave.jobs.portions import extract_portion, group_portion
-from slowwave.jobs.run import Run
 from slowwave.jobs.status import lately, standings
 from slowwave.jobs.steps import consolidate
 from slowwave.jobs.story import Tally, plan_job, run_job

@@ -8,13 +8,13 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.clock import FixedClock
-from slowwave.jobs.run import Run
+from slowwave.context import Run
 from slowwave.jobs.steps import propose_everywhere
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files
 from slowwave.report import Report
 from slowwave.settings import MemorySettings, Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.unit.consolidation.dreams import T0, House
 
 WAYS = ("Use pnpm, not npm", "We use pnpm instead of npm here", "Don't use npm, use pnpm")

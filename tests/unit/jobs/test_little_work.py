@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.jobs.run import Run
+from slowwave.context import Run
 from slowwave.jobs.status import standings
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import read_book

@@ -4,11 +4,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from slowwave.clock import FixedClock
-from slowwave.jobs.model import journal_of, language_model, note_account
-from slowwave.jobs.run import Run
+from slowwave.context import Run
+from slowwave.jobs.run import journal_of, language_model, note_account
 from slowwave.jobs.story import run_job
-from slowwave.models.base import Usage
-from slowwave.models.meter import Meter
+from slowwave.models.base import Meter, Usage
 from slowwave.report import Report
 from slowwave.settings import ModelSettings, Settings
 from tests.model_server.nights import settings, talk, told

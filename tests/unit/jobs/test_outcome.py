@@ -5,7 +5,7 @@ from pathlib import Path
 
 from slowwave.jobs.conclusion import outcome_of, title_of
 from slowwave.report import Gate, Item, Report
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 
 def report(**fields: object) -> Report:

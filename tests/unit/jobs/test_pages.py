@@ -5,8 +5,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.jobs.story import Plan, Tally
-from slowwave.jobs.tables import MOST_ROWS, funnel, memory_diff, plan_rows
+from slowwave.jobs.story import MOST_ROWS, Plan, Tally, funnel, memory_diff, plan_rows
 from slowwave.observability.lessons import Change, Learned
 from slowwave.report import Gate, Item, Phases, Report
 

@@ -1,6 +1,6 @@
 """What the scheduler's pages show of retention."""
 
-from slowwave.jobs.tables import MOST_ROWS, reclaimed, retained_rows
+from slowwave.jobs.story import MOST_ROWS, reclaimed, retained_rows
 from slowwave.report import Item, Report, RetainItem
 from slowwave.retention.audit import Action, Line
 

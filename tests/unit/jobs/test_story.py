@@ -14,9 +14,9 @@ from msgspec.structs import replace as replace_in
 
 from slowwave.cli.status import every, short
 from slowwave.clock import FixedClock
+from slowwave.context import Run
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs import steps
-from slowwave.jobs.run import Run
 from slowwave.jobs.status import standings
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
@@ -26,7 +26,7 @@ from slowwave.observability.lessons import Learned, planned
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
 

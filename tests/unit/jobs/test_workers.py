@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from slowwave.clock import FixedClock
+from slowwave.context import Run
 from slowwave.jobs import portions
 from slowwave.jobs.portions import (
     Reports,
@@ -20,14 +21,13 @@ from slowwave.jobs.portions import (
     read_manifest,
     write_manifest,
 )
-from slowwave.jobs.run import Run
 from slowwave.jobs.steps import consolidate
 from slowwave.jobs.story import chosen_projects, run_job
 from slowwave.observability.progress import watched_by
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
 

@@ -13,8 +13,7 @@ from slowwave.memory.evidence import check_all, said_at, sources_of, unproven
 from slowwave.memory.model import Evidence
 from slowwave.secrets.blocklist import Blocked, block, read_blocked
 from slowwave.secrets.redactor import NAMELESS, Redactor
-from slowwave.stores.archive.pack import Pack, PackedSession
-from slowwave.stores.archive.writer import Wanted, write_pack
+from slowwave.stores.archive.pack import Pack, PackedSession, Wanted, write_pack
 
 ROLLOUT = "rollout-2026-11-20T10-00-00-019a0000-0000-7000-8000-000000000001.jsonl"
 
@@ -70,7 +69,7 @@ def test_archived_evidence_is_moved_and_says_where(tmp_path: Path) -> None:
 def test_only_the_frames_that_are_needed_are_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(b"\n".join(records := lines(900)))
-    monkeypatch.setattr("slowwave.stores.archive.writer.CHUNK", 1 << 10)
+    monkeypatch.setattr("slowwave.stores.archive.pack.CHUNK", 1 << 10)
     folder = archived(tmp_path / "archive", path)
     every = pieces(path, records)
     seen: list[int] = []

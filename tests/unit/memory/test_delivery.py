@@ -20,8 +20,7 @@ from slowwave.memory.delivery.sections import BEGIN, END
 from slowwave.memory.delivery.targets import AGENTS, CLAUDE, INSTEAD, LOCAL
 from slowwave.report import Item
 from slowwave.settings import MemorySettings, Settings
-from slowwave.stores.model import Project
-from slowwave.stores.projects import spelled
+from slowwave.stores.projects import Project, spelled
 from tests.unit.consolidation.dreams import House, no_fsync
 
 SAID = "Use pnpm for installs"

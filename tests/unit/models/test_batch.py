@@ -17,6 +17,7 @@ from slowwave.models.base import (
     BudgetSpentError,
     ContextOverflowError,
     MalformedAnswerError,
+    Meter,
     ModelRefusedError,
     ModelUnavailableError,
 )
@@ -27,13 +28,14 @@ from slowwave.models.batch import (
     BatchModel,
     Fetched,
     Handed,
+    Parcel,
     Provider,
+    Spool,
     fetch,
     hand_over,
+    question_of,
 )
 from slowwave.models.client import Exchange
-from slowwave.models.meter import Meter
-from slowwave.models.spool import Parcel, Spool, question_of
 from slowwave.settings import ModelSettings
 from tests.unit.models import batch_server
 from tests.unit.models.batch_server import batch_server as serving

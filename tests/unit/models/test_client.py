@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from slowwave.durations import parse_duration
 from slowwave.models import model_of
 from slowwave.models.base import (
     Ask,
@@ -15,11 +14,12 @@ from slowwave.models.base import (
     ContextOverflowError,
     LanguageModel,
     MalformedAnswerError,
+    Meter,
     ModelRefusedError,
     ModelUnavailableError,
 )
 from slowwave.models.client import OpenAIModel
-from slowwave.models.meter import Meter
+from slowwave.quantities import parse_duration
 from slowwave.settings import ModelSettings, Settings
 from tests.model_server.scripted import LLAMA_OVERFLOW, OPENAI_OVERFLOW, Reply, completion, error, said, serving
 

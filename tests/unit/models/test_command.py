@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import SettingsError
+from slowwave.locks import is_running
 from slowwave.models import model_of
 from slowwave.models.base import (
     Ask,
@@ -20,12 +21,11 @@ from slowwave.models.base import (
     ContextOverflowError,
     LanguageModel,
     MalformedAnswerError,
+    Meter,
     ModelUnavailableError,
 )
 from slowwave.models.command import CommandModel, agent_of
-from slowwave.models.meter import Meter
 from slowwave.places import is_for_questions
-from slowwave.processes import is_running
 from slowwave.settings import ModelSettings, Settings, load_settings
 
 SCHEMA = {

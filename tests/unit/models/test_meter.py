@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.models.base import BudgetSpentError, Usage
-from slowwave.models.meter import Meter, estimated_tokens
+from slowwave.models.base import BudgetSpentError, Meter, Usage, estimated_tokens
 from slowwave.settings import ModelSettings
 
 SPEND = """
 import sys
 from pathlib import Path
 from slowwave.models.base import BudgetSpentError
-from slowwave.models.meter import Meter
+from slowwave.models.base import Meter
 from slowwave.settings import ModelSettings
 meter = Meter(ModelSettings(budget_tokens=1000), Path(sys.argv[1]))
 done = 0

@@ -8,7 +8,7 @@ import pytest
 
 from slowwave.observability.alarms import alarms_of
 from slowwave.observability.night import Night
-from slowwave.watching import AlarmSettings
+from slowwave.settings.model import AlarmSettings
 from tests.unit.observability.nights import FIRST, a_busy_month, a_night
 
 SETTINGS = AlarmSettings(silent_nights=3, backlog=timedelta(days=14))

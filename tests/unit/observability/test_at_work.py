@@ -27,7 +27,7 @@ from slowwave.observability.progress import (
     settle,
     write_note,
 )
-from slowwave.watching import AlarmSettings
+from slowwave.settings.model import AlarmSettings
 from tests.unit.observability.nights import FIRST, a_night
 
 AT = FIRST.isoformat()

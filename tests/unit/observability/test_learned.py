@@ -20,9 +20,9 @@ from slowwave.observability.lessons import (
     learned,
     planned,
     remembered,
-    short_names,
 )
 from slowwave.settings import ConsolidationSettings
+from slowwave.stores.projects import short_names
 from tests.unit.consolidation.dreams import House
 
 NPM, PNPM = "We use npm for installs", "We use pnpm for installs"

@@ -8,7 +8,6 @@ import pytest
 
 from slowwave.extraction.classifier import Head, Voice, Weights
 from slowwave.memory.model import CATEGORIES
-from slowwave.samples.script import Say
 from tests.quality import gold_texts, rows_gold, train
 from tests.quality.attack_world import Attack, build, dreamt
 from tests.quality.fresh_messages import Fresh, fresh, left_by
@@ -21,6 +20,7 @@ from tests.quality.statement_labels import Judged, Mark
 from tests.quality.twins import Pair
 from tests.quality.typed_messages import written
 from tests.quality.unseen import using
+from tests.week.script import Say
 
 SESSION = "claude-code/repo/s.jsonl"
 

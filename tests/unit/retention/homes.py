@@ -11,7 +11,8 @@ from uuid import UUID
 import msgspec
 
 from slowwave.clock import FixedClock
-from slowwave.jobs.run import Run, for_all
+from slowwave.context import Run
+from slowwave.jobs.run import for_all
 from slowwave.jobs.steps import retain_everywhere
 from slowwave.jobs.story import run_job
 from slowwave.report import Report

@@ -8,7 +8,7 @@ from slowwave.errors import SettingsError
 from slowwave.quantities import Count, Period
 from slowwave.retention.policy import check
 from slowwave.settings import RetentionSettings, load_settings
-from slowwave.settings.rules import ClassRules, Policy
+from slowwave.settings.model import ClassRules, Policy
 
 DIALECTS = ("claude", "codex", "pi")
 

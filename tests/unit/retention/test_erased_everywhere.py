@@ -12,8 +12,7 @@ import pytest
 import zstandard
 
 from slowwave.cli import main
-from slowwave.stores.archive.pack import PackedSession
-from slowwave.stores.archive.writer import Wanted, write_pack
+from slowwave.stores.archive.pack import PackedSession, Wanted, write_pack
 from tests.unit.retention import planted
 from tests.unit.retention.everybody import (
     EVERYBODY,

@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.retention.erase.needles import Needle
-from slowwave.retention.erase.subjects import Asked, Subjects
+from slowwave.retention.erase.subjects import Asked, Needle, Subjects
 from slowwave.secrets.redactor import Redactor
 
 PHRASES = [

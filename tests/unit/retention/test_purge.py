@@ -19,7 +19,7 @@ from slowwave.memory.evidence import check_all
 from slowwave.memory.model import Candidate, Evidence, ExtractedRange, SessionRef
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import place_hold
-from slowwave.retention.purge_plan import plan_purge
+from slowwave.retention.purge import plan_purge
 from slowwave.stores.archive.pack import Pack
 from slowwave.stores.archive.shelf import Shelf
 from tests.unit.retention.homes import Home

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
+from slowwave.context import Run
 from slowwave.errors import DONE
 from slowwave.formats import claude as client
-from slowwave.jobs.run import Run
 from slowwave.jobs.status import kept_by
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import append_batches

@@ -8,9 +8,10 @@ from uuid import UUID
 import pytest
 
 from slowwave.cli import main
+from slowwave.context import Run
 from slowwave.errors import PARTLY_FAILED
 from slowwave.jobs import steps
-from slowwave.jobs.run import Run, for_all
+from slowwave.jobs.run import for_all
 from slowwave.retention import purge as purging
 from slowwave.retention import removal, rescue
 from slowwave.stores.trash import trash_folder, trash_items

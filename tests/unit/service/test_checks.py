@@ -18,15 +18,16 @@ from slowwave.cli import main
 from slowwave.formats.registry import CLIENTS
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.observability.progress import begun, end_note, write_note
-from slowwave.samples import build, claude, codex, opencode
+from slowwave.samples import build
 from slowwave.service import checks
 from slowwave.service.checks import Check, archive, clients, disk, private, runs, scheduler, storage, telling
 from slowwave.settings import load_settings
 from slowwave.stores.discovery import find_projects
-from slowwave.stores.model import Discovery
+from slowwave.stores.projects import Discovery
 from tests.model_server.scripted import error as refused
 from tests.model_server.scripted import said, serving
 from tests.unit.service.test_health import examined
+from tests.week import claude, codex, opencode
 
 NOW = datetime(2026, 3, 9, 6, 30, tzinfo=UTC)
 

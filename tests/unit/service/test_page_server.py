@@ -14,10 +14,10 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.clock import FixedClock
+from slowwave.context import Run
 from slowwave.errors import DONE, REFUSED
-from slowwave.jobs.choice import memory_folders
 from slowwave.jobs.review import Desk, Waits
-from slowwave.jobs.run import Run
+from slowwave.jobs.run import memory_folders
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import read_book
 from slowwave.samples import build

@@ -15,12 +15,10 @@ from slowwave.errors import LockHeldError, MovedError, RefusedError
 from slowwave.formats.locks import lock_path
 from slowwave.formats.openclaw.store import read_store
 from slowwave.formats.sessions import FoundSession
-from slowwave.stores.archive.pack import PackedSession
+from slowwave.stores.archive.pack import PackedSession, Wanted, write_pack
 from slowwave.stores.archive.shelf import Shelf
-from slowwave.stores.archive.writer import Wanted, write_pack
-from slowwave.stores.removal import Removal, plan_removal, remove
 from slowwave.stores.roots import found_sessions, meant_session
-from slowwave.stores.trash import restore, trash_items
+from slowwave.stores.trash import Removal, plan_removal, remove, restore, trash_items
 from tests.unit.formats import claude_files, codex_files, openclaw_files
 from tests.unit.stores import families
 from tests.unit.stores.store_builder import cersei, settings_for, write

@@ -14,8 +14,7 @@ from slowwave.stores import catalogue as catalogue_module
 from slowwave.stores import roots
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import Listing, list_sessions
-from slowwave.stores.scan import Scanned, scan
-from slowwave.stores.summary import SessionRow
+from slowwave.stores.summary import Scanned, SessionRow, scan
 from tests.unit.stores.store_builder import Line, add, as_bytes, cersei, claude, settings_for, tombstone, write
 
 

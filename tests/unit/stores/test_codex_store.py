@@ -10,7 +10,7 @@ from slowwave.formats.codex import Codex
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import Listing, find_projects, list_sessions
-from slowwave.stores.model import Discovery
+from slowwave.stores.projects import Discovery
 from tests.unit.formats.codex_files import THREAD, compressed, meta, rollout, said, turn
 
 CHILD = "01a1ffe2-70a4-7cb3-ab90-000000000001"

@@ -12,8 +12,7 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.settings import MemorySettings, Settings
 from slowwave.stores import roots
 from slowwave.stores.discovery import changed_since, find_projects
-from slowwave.stores.model import Discovery
-from slowwave.stores.projects import spelling_key
+from slowwave.stores.projects import Discovery, spelling_key
 from tests.unit.stores.store_builder import cersei, claude, settings_for, write
 
 

@@ -8,8 +8,7 @@ import pytest
 from slowwave.formats.registry import sniff
 from slowwave.formats.walk import PACKED_SUFFIX
 from slowwave.stores.roots import session_of_file
-from slowwave.stores.scan import fold_of, scan, summary_of_whole
-from slowwave.stores.summary import Summary
+from slowwave.stores.summary import Summary, fold_of, scan, summary_of_whole
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 OTHERS = ("pi", "openclaw", "codex", "crabtalk", "ulid")

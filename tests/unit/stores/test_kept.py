@@ -6,8 +6,7 @@ from pathlib import Path
 from slowwave.places import state_folder
 from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.discovery import list_sessions
-from slowwave.stores.search.index import SearchIndex
-from slowwave.stores.search.segments import index_path
+from slowwave.stores.search.index import SearchIndex, index_path
 from slowwave.stores.summary import PROMPT_CHARS, first_words, is_plain_talk, kept_title
 from tests.unit.formats import codex_files
 from tests.unit.secrets.shapes import SHAPES, Maker

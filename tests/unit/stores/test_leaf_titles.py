@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.stores.roots import session_of_file
-from slowwave.stores.scan import Mark, scan
-from slowwave.stores.summary import Summary
+from slowwave.stores.summary import Mark, Summary, scan
 from tests.unit.stores.store_builder import as_bytes, claude
 
 

@@ -12,7 +12,7 @@ from slowwave.formats.opencode import Opencode
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import Listing, find_projects, list_sessions
-from slowwave.stores.model import Discovery
+from slowwave.stores.projects import Discovery
 from tests.unit.formats.opencode_files import Session, database, done, words
 
 MAIN, CHILD, FORK = "ses_main0001", "ses_child001", "ses_fork0001"

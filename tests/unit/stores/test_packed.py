@@ -8,7 +8,7 @@ import zstandard
 
 from slowwave.formats.registry import sniff
 from slowwave.stores.roots import session_of_file
-from slowwave.stores.scan import scan
+from slowwave.stores.summary import scan
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 

@@ -7,8 +7,7 @@ from msgspec.structs import replace
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import find_projects, list_sessions
-from slowwave.stores.model import Project
-from slowwave.stores.projects import repository_of
+from slowwave.stores.projects import Project, repository_of
 from tests.unit.stores.store_builder import claude, write
 
 

@@ -11,7 +11,7 @@ import pytest
 from slowwave.formats import walk as folders
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
-from slowwave.stores.removal import reason_to_stay
+from slowwave.stores.trash import reason_to_stay
 from tests.unit.stores import families
 
 FOLDERS, EACH = 6, 20

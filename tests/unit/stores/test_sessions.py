@@ -16,7 +16,7 @@ from slowwave.clock import FixedClock
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UsageError
 from slowwave.formats.model import ToolCall
 from slowwave.formats.writing import Compaction
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 from slowwave.stores.writers import held
 from tests.unit.stores.store_builder import cersei, claude, tombstone, write
 from tests.unit.stores.writing.written import unchanged
@@ -409,7 +409,7 @@ def test_a_tombstone_may_come_before_its_message(tmp_path: Path):
 _WRITER = """
 import sys
 from pathlib import Path
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 folder, name, times = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 sessions = Sessions(folder, part_bytes=20_000, home=folder)
 for number in range(times):

@@ -14,9 +14,18 @@ from slowwave import files
 from slowwave.clock import FixedClock
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError, UsageError
 from slowwave.formats.sessions import FoundFile, FoundSession
-from slowwave.stores.removal import plan_removal, remove
 from slowwave.stores.roots import found_sessions, meant_session
-from slowwave.stores.trash import TrashItem, is_whole, matching_items, restore, throw_away, trash_folder, trash_items
+from slowwave.stores.trash import (
+    TrashItem,
+    is_whole,
+    matching_items,
+    plan_removal,
+    remove,
+    restore,
+    throw_away,
+    trash_folder,
+    trash_items,
+)
 from tests.unit.stores.store_builder import add, cersei, claude, settings_for, write
 
 CLOCK = FixedClock(datetime(2026, 11, 21, 9, tzinfo=UTC))

@@ -44,7 +44,7 @@ from slowwave.shell.commands import CHECKS, commands_of
 from slowwave.shell.grammar import Word
 from slowwave.shell.mentioned import Heard, is_code, is_path, is_setting
 from slowwave.shell.purposes import is_ask, purpose_of, takes_words
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 _STEP = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))? until `(?P<cure>[^`]+)` was run")
 _OTHER_WAY = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))?; `(?P<cure>[^`]+)` works")

@@ -31,7 +31,8 @@ from slowwave.shell.commands import Proven
 from slowwave.shell.grammar import Word
 from slowwave.shell.mentioned import Heard
 from slowwave.shell.purposes import purpose_of
-from slowwave.stores.model import Project, latest_version, version_order
+from slowwave.stores.activity import latest_version, version_order
+from slowwave.stores.projects import Project
 
 # of a command, for who it is known by
 _MOST_WORDS = 7

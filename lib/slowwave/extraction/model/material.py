@@ -13,7 +13,7 @@ from typing import Literal
 from slowwave.extraction.candidates import relative_paths
 from slowwave.formats.model import Span
 from slowwave.memory.model import CandidateOrigin
-from slowwave.models.meter import estimated_tokens
+from slowwave.models.base import estimated_tokens
 from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Reading, Said
 
 Speaker = Literal["person", "assistant", "command"]

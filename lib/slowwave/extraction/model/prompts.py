@@ -12,7 +12,7 @@ from typing import Any
 from slowwave.letters import visible
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.model import Candidate
-from slowwave.models.meter import estimated_tokens
+from slowwave.models.base import estimated_tokens
 from slowwave.secrets.redactor import Redactor
 
 EXTRACTOR = "model/3"

@@ -29,8 +29,8 @@ from slowwave.models.base import (
     ModelUnavailableError,
     StrangeAnswerError,
     Usage,
+    estimated_tokens,
 )
-from slowwave.models.meter import estimated_tokens
 from slowwave.secrets.redactor import Redactor
 
 # One window, with all that may go wrong with it: too long, too slow, refused, garbage, no money left.

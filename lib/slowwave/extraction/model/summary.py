@@ -5,9 +5,8 @@ from collections.abc import Iterable
 
 from slowwave.extraction.model.questions import Piece
 from slowwave.formats.sessions import StoredSession
-from slowwave.models.base import Ask, Usage
+from slowwave.models.base import Ask, Meter, Usage, estimated_tokens, prices_of
 from slowwave.models.batch import DISCOUNT
-from slowwave.models.meter import Meter, estimated_tokens, prices_of
 from slowwave.report import Item, Report
 from slowwave.settings import ModelSettings
 

@@ -275,7 +275,7 @@ def is_same_process(pid: int, started: object) -> bool:
 
     An unknown form of ``started`` proves nothing: the process then counts as the same one.
     """
-    from slowwave.processes import created_at, is_running  # noqa: PLC0415 - a listing asks for no process
+    from slowwave.locks import created_at, is_running  # noqa: PLC0415 - a listing asks for no process
 
     if not is_running(pid):
         return False
@@ -293,7 +293,7 @@ def _may_be_start(started: object, created: float, pid: int) -> bool:
             return abs(number - created) <= _START_TOLERANCE_S
         if int(number) in _MILLISECONDS:
             return abs(number / 1000 - created) <= _START_TOLERANCE_S
-        from slowwave.processes import start_ticks  # noqa: PLC0415 - as above
+        from slowwave.locks import start_ticks  # noqa: PLC0415 - as above
 
         ticks = start_ticks(pid)
         return ticks is None or ticks == int(number)

@@ -29,33 +29,22 @@ from slowwave.locks import is_locked, locked_file
 from slowwave.memory.model import Candidate, ExtractedRange
 from slowwave.places import state_folder
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 VERSION = 1
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """The range of a backfill; what is empty sets no limit.
+    """The range of a backfill; what is empty sets no limit."""
 
-    Attributes:
-        since: something must have happened at this time or later.
-        until: nothing may have happened after this time.
-        projects: parts of keys or folders of projects.
-        dialects: names of dialects.
-        sessions: ids.
-        limit: at most so many sessions, the oldest first.
-        upgrade: only what an older version of an extractor has read.
-        retry_failed: only what could not be read before.
-    """
-
-    since: datetime | None = None
-    until: datetime | None = None
-    projects: tuple[str, ...] = ()
-    dialects: tuple[str, ...] = ()
-    sessions: tuple[str, ...] = ()
-    limit: int = 0
-    upgrade: bool = False
-    retry_failed: bool = False
+    since: datetime | None = None  # something must have happened at this time or later
+    until: datetime | None = None  # nothing may have happened after this time
+    projects: tuple[str, ...] = ()  # parts of keys or folders of projects
+    dialects: tuple[str, ...] = ()  # names of dialects
+    sessions: tuple[str, ...] = ()  # ids
+    limit: int = 0  # at most so many sessions, the oldest first
+    upgrade: bool = False  # only what an older version of an extractor has read
+    retry_failed: bool = False  # only what could not be read before
 
 
 class Pace(msgspec.Struct, frozen=True):
@@ -66,38 +55,24 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class Seed(msgspec.Struct, frozen=True):
-    """What the memory folder knew of a piece's sessions when the run was planned.
+    """What the memory folder knew of a piece's sessions when the run was planned."""
 
-    Attributes:
-        candidates: of these sessions.
-        ranges: of these sessions, by the present extractors.
-        refused: what the gates were told when they refused them.
-        failures: their last failures.
-        changed: for sessions that an older version has read: the miners whose findings are new, by session id; None
-            stands for all of them.
-    """
-
-    candidates: list[Candidate] = []
-    ranges: list[ExtractedRange] = []
-    refused: list[Refused] = []
-    failures: list[Failure] = []
+    candidates: list[Candidate] = []  # of these sessions
+    ranges: list[ExtractedRange] = []  # of these sessions, by the present extractors
+    refused: list[Refused] = []  # what the gates were told when they refused them
+    failures: list[Failure] = []  # their last failures
+    # for sessions that an older version has read: the miners whose findings are new, by session id; None stands for all
+    # of them
     changed: dict[str, list[str] | None] = {}
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """What is read in one go and noted in one file: some sessions of one project, in their order.
+    """What is read in one go and noted in one file: some sessions of one project, in their order."""
 
-    Attributes:
-        number: counts all pieces of the run from 0.
-        project: index in ``Plan.projects``.
-        sessions: the sessions.
-        seed: what was known of them.
-    """
-
-    number: int
-    project: int
+    number: int  # counts all pieces of the run from 0
+    project: int  # index in ``Plan.projects``
     sessions: list[StoredSession]
-    seed: Seed = Seed()
+    seed: Seed = Seed()  # what was known of them
 
 
 class Shard(msgspec.Struct, frozen=True):
@@ -108,97 +83,54 @@ class Shard(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """A backfill; the shards stand in files of their own, so that a worker reads what it needs only.
+    """A backfill; the shards stand in files of their own, so that a worker reads what it needs only."""
 
-    Attributes:
-        v: of this form.
-        run_id: id of the run.
-        now: what time it is for the whole run, however often it is resumed.
-        settings: the settings in force.
-        force: whether the gates on length and tool calls are passed.
-        wanted: the range.
-        pace: how fast it may read.
-        projects: the projects that sessions are read of, without their sessions.
-        shards: how many there are.
-        pieces: how many there are in all.
-        sessions: to be read.
-        bytes: in them.
-        counts: what of the range is not to be read, and why.
-        warnings: what discovery met.
-    """
-
-    v: int
+    v: int  # of this form
     run_id: str
-    now: datetime
+    now: datetime  # what time it is for the whole run, however often it is resumed
     settings: Settings
-    force: bool
-    wanted: Wanted
-    pace: Pace
-    projects: list[Project]
-    shards: int
-    pieces: int
-    sessions: int
-    bytes: int
-    counts: dict[str, int]
-    warnings: list[str]
+    force: bool  # whether the gates on length and tool calls are passed
+    wanted: Wanted  # the range
+    pace: Pace  # how fast it may read
+    projects: list[Project]  # the projects that sessions are read of, without their sessions
+    shards: int  # how many there are
+    pieces: int  # how many there are in all
+    sessions: int  # to be read
+    bytes: int  # in them
+    counts: dict[str, int]  # what of the range is not to be read, and why
+    warnings: list[str]  # what discovery met
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What goes into a memory folder together: candidates and the ranges that they came from.
+    """What goes into a memory folder together: candidates and the ranges that they came from."""
 
-    Attributes:
-        candidates: in the order in which they were said.
-        ranges: the bytes that were read.
-        quarantined: what was refused because it tries to steer an agent.
-        is_mined: it is of the miners, whose commands count together with those of other sessions.
-    """
-
-    candidates: list[Candidate] = []
-    ranges: list[ExtractedRange] = []
-    quarantined: list[Quarantined] = []
-    is_mined: bool = False
+    candidates: list[Candidate] = []  # in the order in which they were said
+    ranges: list[ExtractedRange] = []  # the bytes that were read
+    quarantined: list[Quarantined] = []  # what was refused because it tries to steer an agent
+    is_mined: bool = False  # it is of the miners, whose commands count together with those of other sessions
 
 
 class Asked(msgspec.Struct):
-    """What answers of a model cost in time, and what their questions were estimated to be.
+    """What answers of a model cost in time, and what their questions were estimated to be."""
 
-    Attributes:
-        answers: how many.
-        prompt_tokens: of the questions, as they were estimated.
-        seconds: from question to answer, added up.
-    """
-
-    answers: int = 0
-    prompt_tokens: int = 0
-    seconds: float = 0.0
+    answers: int = 0  # how many
+    prompt_tokens: int = 0  # of the questions, as they were estimated
+    seconds: float = 0.0  # from question to answer, added up
 
 
 class Result(msgspec.Struct):
-    """What came of a piece; the seconds are the only part of it that another run would not repeat.
+    """What came of a piece; the seconds are the only part of it that another run would not repeat."""
 
-    Attributes:
-        entries: in the order of the sessions.
-        refused: sessions that the gates refused, with what they were told.
-        failures: sessions that could not be read, by the file that remembers them.
-        counts: the counters of its report.
-        failed: the same failures in words.
-        warnings: what else is to be told.
-        unknown_types: records by a type that this version does not know.
-        seconds: how long it took.
-        cpu_seconds: of the processor.
-        asked: of its answers.
-    """
-
-    entries: list[Entry] = []
-    refused: list[Refused] = []
-    failures: dict[str, list[Failure]] = {}
-    counts: dict[str, int] = {}
-    failed: list[str] = []
-    warnings: list[str] = []
-    unknown_types: dict[str, int] = {}
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-    asked: Asked = msgspec.field(default_factory=Asked)
+    entries: list[Entry] = []  # in the order of the sessions
+    refused: list[Refused] = []  # sessions that the gates refused, with what they were told
+    failures: dict[str, list[Failure]] = {}  # sessions that could not be read, by the file that remembers them
+    counts: dict[str, int] = {}  # the counters of its report
+    failed: list[str] = []  # the same failures in words
+    warnings: list[str] = []  # what else is to be told
+    unknown_types: dict[str, int] = {}  # records by a type that this version does not know
+    seconds: float = 0.0  # how long it took
+    cpu_seconds: float = 0.0  # of the processor
+    asked: Asked = msgspec.field(default_factory=Asked)  # of its answers
 
 
 T = TypeVar("T")
@@ -216,11 +148,7 @@ def backfills_folder(environ: Mapping[str, str]) -> Path:
 
 
 class Folder:
-    """One backfill on disk.
-
-    Args:
-        path: its folder.
-    """
+    """One backfill on disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -379,33 +307,19 @@ MOST = 50
 
 
 class Past(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One backfill that came to its end.
-
-    Attributes:
-        run_id: its id.
-        extractor: version of the miners.
-        model: name of the model, or "".
-        sessions: how many were read.
-        bytes: in them.
-        cpu_seconds: of the processor.
-        prompt_tokens: as the server counted them.
-        foreseen_prompt_tokens: as they were estimated before.
-        completion_tokens: of the answers.
-        answers: how many.
-        model_seconds: of answers, added up.
-    """
+    """One backfill that came to its end."""
 
     run_id: str
-    extractor: str
-    model: str
-    sessions: int
-    bytes: int
-    cpu_seconds: float
-    prompt_tokens: int = 0
-    foreseen_prompt_tokens: int = 0
-    completion_tokens: int = 0
-    answers: int = 0
-    model_seconds: float = 0.0
+    extractor: str  # version of the miners
+    model: str  # name of the model, or ""
+    sessions: int  # how many were read
+    bytes: int  # in them
+    cpu_seconds: float  # of the processor
+    prompt_tokens: int = 0  # as the server counted them
+    foreseen_prompt_tokens: int = 0  # as they were estimated before
+    completion_tokens: int = 0  # of the answers
+    answers: int = 0  # how many
+    model_seconds: float = 0.0  # of answers, added up
 
 
 _PAST = Form(list[Past], "is not a list of past runs", "delete it: it only helps previews")

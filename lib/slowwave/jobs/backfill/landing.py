@@ -1,16 +1,21 @@
-"""What was read lands in the memory folder: shard by shard, project by project, in the order of the plan."""
+"""What was read lands in the memory folder: shard by shard, by project, in the order of the plan; or goes again.
+
+When a backfill is taken back every byte that it added goes, the newest landing first. Where nothing was written since,
+the memory folder is as it was before, byte for byte. What others wrote behind it stays; what a dream has made of its
+candidates is not undone here, so such a project is refused until the dream is.
+"""
 
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter, time
 
 import msgspec
 
 from slowwave.clock import FixedClock
-from slowwave.errors import CorruptStateError, SlowwaveError, told
+from slowwave.errors import CorruptStateError, MovedError, SlowwaveError, told
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.candidates import QUARANTINE_FILE as QUARANTINE
 from slowwave.extraction.candidates import read_quarantine
@@ -23,15 +28,16 @@ from slowwave.jobs.backfill.folder import Entry, Folder, Plan, Result, Seed, Sha
 from slowwave.journal import Form, read_note, remove_leftovers
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import FILE as CANDIDATES
-from slowwave.memory.candidates import lines_of
-from slowwave.memory.extracted import bring_up_to_date, day_of
+from slowwave.memory.candidates import candidates_path, lines_of, read_candidates
+from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.extracted import SECTION, bring_up_to_date, candidate_line, day_of, remove_lines, without_shown
 from slowwave.memory.folder import digest, read_or_none
-from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare
+from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare, remove_bare
 from slowwave.memory.model import Candidate, ExtractedRange, name_from_json
-from slowwave.report import Report, Span
+from slowwave.report import Item, Report, Span
 from slowwave.secrets.blocklist import ERASED
 from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 
 def land_shard(folder: Path, number: int, environ: Mapping[str, str]) -> Report:
@@ -160,23 +166,15 @@ def land(
 
 
 class Block(msgspec.Struct, frozen=True):
-    """Bytes at the end of a file.
+    """Bytes at the end of a file."""
 
-    Attributes:
-        file: name of the file below the memory folder's own.
-        offset: where they begin; 0 in a file that was not there.
-        size: how many.
-        sha256: of them.
-        existed: whether the file was there before.
-        first: SHA-256 of its first line that is not empty, by which it is found again where the file has become
-            shorter before it; "" in what older versions noted.
-    """
-
-    file: str
-    offset: int
-    size: int
-    sha256: str
-    existed: bool
+    file: str  # name of the file below the memory folder's own
+    offset: int  # where they begin; 0 in a file that was not there
+    size: int  # how many
+    sha256: str  # of them
+    existed: bool  # whether the file was there before
+    # SHA-256 of its first line that is not empty, by which it is found again where the file has become shorter before
+    # it; "" in what older versions noted
     first: str = ""
 
     def holding(self, data: bytes) -> "Block":
@@ -186,27 +184,16 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct):
-    """One landing.
+    """One landing."""
 
-    Attributes:
-        memory: the memory folder.
-        existed: whether it was there before.
-        blocks: what is added, by file.
-        has_new: whether candidates are among it, so that ``extracted.md`` changes.
-        before: hashes of the renewed files, None where there was none.
-        after: the same when it was done.
-        counts: what it brought.
-        state: open, done, cut (a part of it is there, and no more will be) or rolled-back.
-    """
-
-    memory: str
-    existed: bool
-    blocks: list[Block]
-    has_new: bool
-    before: dict[str, str | None]
-    after: dict[str, str | None] = {}
-    counts: dict[str, int] = {}
-    state: str = "open"
+    memory: str  # the memory folder
+    existed: bool  # whether it was there before
+    blocks: list[Block]  # what is added, by file
+    has_new: bool  # whether candidates are among it, so that ``extracted.md`` changes
+    before: dict[str, str | None]  # hashes of the renewed files, None where there was none
+    after: dict[str, str | None] = {}  # the same when it was done
+    counts: dict[str, int] = {}  # what it brought
+    state: str = "open"  # open, done, cut (a part of it is there, and no more will be) or rolled-back
 
 
 def _known(folder: Path) -> Record | None:
@@ -245,13 +232,7 @@ def _finished(folder: Path, record: Record, plan: Plan) -> tuple[dict[str, int],
 
 
 class Landing(Batch):
-    """The memory folder as it is now, and what is to be added to it.
-
-    Args:
-        project: the project.
-        plan: the run.
-        redact: of the run.
-    """
+    """The memory folder as it is now, and what is to be added to it."""
 
     def __init__(self, project: Project, plan: Plan, redact: Redactor) -> None:
         report, clock = Report("backfill", plan.run_id), FixedClock(plan.now)
@@ -551,3 +532,157 @@ def _is(block: Block, data: bytes) -> bool:
 
 def _hash_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
+
+
+Landed = tuple[Path, Record]
+# a renewed file from which every line was taken back
+_BARE = (b"", f"{SECTION}\n".encode())
+_BARE_DIGESTS = frozenset(map(digest, _BARE))
+
+
+def roll_back(run: Folder, report: Report) -> None:
+    """Take back what a run has added to memory folders; what is refused is named, project by project.
+
+    Raises:
+        CorruptStateError: a record of the run is damaged.
+    """
+    by_memory: dict[str, list[Landed]] = {}
+    for landing in _landings(run):
+        by_memory.setdefault(landing[1].memory, []).append(landing)
+    for memory, landings in by_memory.items():
+        try:
+            number = _project(Path(memory), landings)
+        except SlowwaveError as error:
+            report.failures.append(f"{memory}: rollback: {error}")
+        except OSError as error:
+            report.failures.append(f"{memory}: rollback: {told(error, memory)}")
+        else:
+            report.count("rolled_back", number)
+            if number:
+                report.items.append(Item(memory, "rolled-back", f"{number} landings were taken back", memory))
+
+
+def _landings(run: Folder) -> Iterator[Landed]:
+    """Yield the landings of a run that still stand, newest first; parts that were cut are older than what followed."""
+    folders = [path.parent for path in run.path.glob("landed/[0-9]*/record.json")]
+    names = {folder: folder.name.partition(".") for folder in folders}
+    for folder in sorted(folders, key=lambda f: (names[f][0], not names[f][1], names[f][2]), reverse=True):
+        record = read_record(folder)
+        if record.state != "rolled-back":
+            yield folder, record
+
+
+def _project(memory: Path, landings: Sequence[Landed]) -> int:
+    """Take back all landings in one memory folder, or none; return how many."""
+    if not memory.is_dir():
+        raise MovedError("the memory folder is gone, and what was added with it; bring it back, then go on")
+    with guarded(memory):
+        _cut_torn(landings)
+        added = [_added(memory, folder, record) for folder, record in landings]
+        _refuse_used(memory, {name for candidates in added for name in candidates})
+        kept = {c.id: candidate_line(c) for c in read_candidates(memory)[0]}
+        for candidates in added:
+            for name in candidates:
+                kept.pop(name, None)
+        for place in (memory, memory / OWN_FOLDER):
+            remove_leftovers(place)  # of a landing or a rollback that was killed
+        for folder, _ in landings:
+            atomic_write(folder / "rolling", b"\n")
+        for name in RENEWED:
+            _restore(memory / name, _renewed(memory / name, name, landings, added, set(kept.values())))
+        for folder, record in landings:
+            # the candidates go last: as long as they are there, a killed rollback knows what is theirs elsewhere
+            for block in sorted(record.blocks, key=lambda one: one.file == CANDIDATES):
+                _excise(memory / OWN_FOLDER / block.file, block)
+            close_record(folder, record, "rolled-back")
+        if not landings[-1][1].existed and is_bare(memory):
+            remove_bare(memory)
+    return len(landings)
+
+
+def _cut_torn(landings: Sequence[Landed]) -> None:
+    """Note of landings that were killed while they wrote what of them is there."""
+    for folder, record in landings:
+        if record.state == "open":
+            cut_record(folder, record)
+
+
+def _added(memory: Path, folder: Path, record: Record) -> dict[str, str]:
+    """Return the lines of a landing's candidates by their ids; none when they were taken back already."""
+    block = next((block for block in record.blocks if block.file == CANDIDATES), None)
+    if block is None:
+        return {}
+    path = candidates_path(memory)
+    at = place_of(path, block)
+    if at is None:
+        if (folder / "rolling").exists():
+            return {}
+        raise MovedError(f"{path} was changed within what this run had added, by an erasure perhaps")
+    with path.open("rb") as file:
+        file.seek(at)
+        lines = file.read(block.size).split(b"\n")
+    candidates = [candidate for line in lines if (candidate := _candidate(line))]
+    return {candidate.id: candidate_line(candidate) for candidate in candidates}
+
+
+def _candidate(line: bytes) -> Candidate | None:
+    try:
+        return msgspec.json.decode(line, type=Candidate)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None  # a range, or the torn end of what was cut
+
+
+def _refuse_used(memory: Path, candidates: Collection[str]) -> None:
+    """Refuse to take candidates away from the dreams that rest on them."""
+    book = read_book(memory)
+    if used := [name for name in candidates if name in book.done]:
+        raise MovedError(
+            f"dreams have dealt with {len(used)} of its candidates since; take those back first, newest first"
+            f" (slowwave memory undo DREAM --memory {memory})"
+        )
+
+
+def _renewed(
+    path: Path, name: str, landings: Sequence[Landed], added: Sequence[Mapping[str, str]], others: Collection[str]
+) -> bytes | None:
+    """Return what a file that landings wrote anew holds without them; what others changed in it since stays."""
+    content = read_or_none(path)
+    now = digest(content)
+    for (folder, record), candidates in zip(landings, added, strict=True):
+        if now == record.after.get(name, ""):
+            # untouched since; where there is no copy, the landing before this one left it so
+            now, copy = record.before[name], before_of(folder, name)
+            content = copy if copy is not None or now is None else content
+        elif now != record.before[name]:
+            content = _without(content, name, candidates, others)
+            if content in _BARE and record.before[name] not in _BARE_DIGESTS:
+                content = None  # nobody's words are in it any more, and it did not stand like this before
+            now = digest(content)
+    return content
+
+
+def _without(content: bytes | None, name: str, candidates: Mapping[str, str], others: Collection[str]) -> bytes | None:
+    if content is None or not candidates:
+        return content
+    if name != EXTRACTED:
+        return without_shown(content, candidates)
+    text = content.decode("utf-8", "surrogateescape")
+    gone = [line for line in candidates.values() if line not in others]
+    return remove_lines(text, gone).encode("utf-8", "surrogateescape")
+
+
+def _excise(path: Path, block: Block) -> None:
+    """Remove a block from its file, and the file when it was made for it; one that is gone already stays gone."""
+    if (at := place_of(path, block)) is not None:
+        left = without(path, block, at)
+        _restore(path, left if left or block.existed else None)
+
+
+def _restore(path: Path, data: bytes | None) -> None:
+    if data is not None:
+        if digest(read_or_none(path)) != digest(data):
+            atomic_write(path, data)
+    elif path.exists():
+        at_fault_point("unlink", path)
+        path.unlink()
+        fsync_folder(path.parent)

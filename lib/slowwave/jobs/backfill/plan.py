@@ -13,6 +13,7 @@ from typing import Any, Literal, Self
 
 import msgspec
 
+from slowwave.context import Run
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
 from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
 from slowwave.extraction.gates import read_refused, session_gates, stamp_of
@@ -26,16 +27,14 @@ from slowwave.files import atomic_write, file_bytes
 from slowwave.formats.model import parse_time
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, changed_since, latest
-from slowwave.jobs.choice import chosen_by
-from slowwave.jobs.run import Run
-from slowwave.jobs.tables import MOST_ROWS, printable
+from slowwave.jobs.story import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate, name_to_json
 from slowwave.report import Item, Report
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import known_projects, list_sessions
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project, chosen_by
 
 # Which sessions a range means: by project, dialect, id and the time of what happened in them.
 
@@ -127,26 +126,15 @@ FAILED: tuple[Kind, ...] = ("failed", "given_up")
 
 
 class State(msgspec.Struct, frozen=True):
-    """How a session stands.
+    """How a session stands."""
 
-    Attributes:
-        kind: see :data:`Kind`.
-        version: the newest version of the miners that has read of it, or "".
-        why: in words, where the kind alone does not tell.
-    """
-
-    kind: Kind
-    version: str = ""
-    why: str = ""
+    kind: Kind  # see :data:`Kind`
+    version: str = ""  # the newest version of the miners that has read of it, or ""
+    why: str = ""  # in words, where the kind alone does not tell
 
 
 class Ledger:
     """What one memory folder knows of sessions.
-
-    Args:
-        memory: the folder; it may not exist.
-        settings: the gates, and which model is asked.
-        now: the current time.
 
     Raises:
         UnreadableError: a file of it cannot be read.
@@ -429,17 +417,11 @@ _WORDS = {
 
 
 class Coverage(msgspec.Struct):
-    """How far a range was read.
+    """How far a range was read."""
 
-    Attributes:
-        rows: sessions and bytes by project and state in words.
-        sessions: of the range.
-        covered: of them, those that were read by the present version, or of which it would take nothing.
-    """
-
-    rows: dict[tuple[str, str], list[int]] = {}
-    sessions: int = 0
-    covered: int = 0
+    rows: dict[tuple[str, str], list[int]] = {}  # sessions and bytes by project and state in words
+    sessions: int = 0  # of the range
+    covered: int = 0  # of them, those that were read by the present version, or of which it would take nothing
 
     @property
     def percent(self) -> float:
@@ -518,19 +500,12 @@ def table_of(report: Report) -> list[dict[str, Any]]:
 
 
 class Row(msgspec.Struct):
-    """One version in the books, and the sessions that it was the last to read.
+    """One version in the books, and the sessions that it was the last to read."""
 
-    Attributes:
-        sessions: how many.
-        bytes: in them.
-        again: of them, those that are decoded again; the others are taken over as they are.
-        miners: whose findings are added, None for all of them.
-    """
-
-    sessions: int = 0
-    bytes: int = 0
-    again: int = 0
-    miners: list[str] | None = None
+    sessions: int = 0  # how many
+    bytes: int = 0  # in them
+    again: int = 0  # of them, those that are decoded again; the others are taken over as they are
+    miners: list[str] | None = None  # whose findings are added, None for all of them
 
 
 def version_table(shards: Iterable[Shard]) -> dict[str, Row]:

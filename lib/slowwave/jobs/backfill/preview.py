@@ -17,18 +17,18 @@ import msgspec
 
 from slowwave.extraction.job import ask_model, extract_one
 from slowwave.extraction.model.summary import USUAL_ANSWER
+from slowwave.extraction.selection import EXTRACTOR
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, past_runs
+from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, Wanted, past_runs
 from slowwave.jobs.backfill.plan import note_versions, plan_backfill
 from slowwave.jobs.backfill.shard import Collected
-from slowwave.jobs.backfill.story import first_words, wanted_of
 from slowwave.jobs.parameters import BackfillParameters, run_of
 from slowwave.jobs.portions import PAYS_FROM_BYTES
+from slowwave.models.base import prices_of
 from slowwave.models.batch import DISCOUNT
-from slowwave.models.meter import prices_of
 from slowwave.places import home_folder
-from slowwave.report import Item, Report, counted
-from slowwave.secrets.redactor import Redactor, redactor_of
+from slowwave.report import Item, Report, counted, readable
+from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 
 T = TypeVar("T")
 
@@ -116,34 +116,18 @@ _LEAST_WIDE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """What a sample says about a whole run.
+    """What a sample says about a whole run."""
 
-    Attributes:
-        sampled: sessions that were read for it.
-        cpu: seconds of one processor.
-        wall: seconds, as one process on this machine needs them now.
-        questions: to a model.
-        prompt_tokens: of these, by our estimate.
-        workers: processes that would read at once on this machine.
-    """
-
-    sampled: int
-    cpu: Estimate
-    wall: Estimate
-    questions: Estimate
-    prompt_tokens: Estimate
-    workers: int
+    sampled: int  # sessions that were read for it
+    cpu: Estimate  # seconds of one processor
+    wall: Estimate  # seconds, as one process on this machine needs them now
+    questions: Estimate  # to a model
+    prompt_tokens: Estimate  # of these, by our estimate
+    workers: int  # processes that would read at once on this machine
 
 
 def note_forecast(report: Report, plan: Plan, foreseen: Foreseen, past: Sequence[Past]) -> None:
-    """Put a forecast into a report, as items for people and as counts for programs.
-
-    Args:
-        report: the report of the preview.
-        plan: what would be read.
-        foreseen: what the sample says.
-        past: earlier backfills with the same model.
-    """
+    """Put a forecast into a report, as items for people and as counts for programs."""
     tokens, waiting = Estimate(0, 0, 0), Estimate(0, 0, 0)
     if foreseen.questions.value:
         tokens, usd, words = _tokens(plan, foreseen, past)
@@ -261,6 +245,49 @@ def preview(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
         past = [one for one in past_runs(environ) if one.model and one.model == plan.settings.model.label]
         note_forecast(report, plan, _foreseen(plan, shards, environ), past)
     return report
+
+
+def wanted_of(given: BackfillParameters) -> Wanted:
+    """Return the range that parameters mean."""
+    return Wanted(
+        since=given.since,
+        until=given.until,
+        projects=tuple(filter(None, (given.project, *given.projects))),
+        dialects=tuple(given.dialects),
+        sessions=tuple(given.sessions),
+        limit=given.limit,
+        upgrade=given.upgrade,
+        retry_failed=given.retry_failed,
+    )
+
+
+def first_words(plan: Plan) -> Report:
+    """Return a report that says what a plan is about, and what of the range is not in it."""
+    report = Report("backfill", plan.run_id)
+    report.warnings = [NAMELESS(one) for one in plan.warnings]
+    report.counts = {"projects": len(plan.projects), "in_range": plan.counts.get("sessions", 0)}
+    report.counts |= {name: number for name, number in plan.counts.items() if name != "sessions" and number}
+    report.memories = {project.key: str(project.memory) for project in plan.projects}
+    size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
+    text = f"{size}, in {plan.pieces:,} piece{'' if plan.pieces == 1 else 's'}"
+    if plan.sessions:
+        report.items.append(Item(plan.run_id, "backfill", text))
+    else:
+        report.warnings.insert(0, _nothing_of(plan))
+    return report
+
+
+def _nothing_of(plan: Plan) -> str:
+    """Say why a plan has no session."""
+    if not plan.counts.get("sessions"):
+        return "the range holds no session; slowwave sessions list shows what there is, and when it was"
+    if plan.wanted.retry_failed:
+        return "no session of the range is left to try again: each could be read, or was never tried"
+    if plan.wanted.upgrade:
+        return f"no session of the range is left to read again: none was read by rules older than {EXTRACTOR}"
+    why = "nothing of the range is left to read: what a night or an earlier backfill has read is not read twice"
+    why += ", and --force only lets in what is too short or in use" if plan.force else ""
+    return f"{why}; to see a backfill at work, on sessions that come with slowwave: slowwave run backfill --sample DIR"
 
 
 def _foreseen(plan: Plan, shards: Sequence[Shard], environ: Mapping[str, str]) -> Foreseen:

@@ -1,4 +1,10 @@
-"""Leading a backfill: shards are read, by whatever means, and land in the order of the plan, until it is done."""
+"""Leading a backfill: shards are read, by whatever means, and land in the order of the plan, until it is done.
+
+The story of a backfill without a scheduler: begin, read every shard, let it land, end. The flow tells it again.
+
+It changes memory folders only by what lands, and every landing can be taken back. A second run over a range that was
+read finds nothing to do and says so.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -7,17 +13,34 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.errors import SlowwaveError, told
-from slowwave.jobs.backfill.engines import Done, Read, reading
-from slowwave.jobs.backfill.folder import Folder, Plan, note_speed
-from slowwave.jobs.backfill.landing import land_shard, not_landed
-from slowwave.jobs.backfill.plan import cover
-from slowwave.jobs.backfill.preview import preview
-from slowwave.jobs.backfill.story import Begun, begin, pause, take_back, wanted_of
-from slowwave.jobs.conclusion import Around, Began, Concluded, begin_note, conclude, drop_note, followed
-from slowwave.jobs.model import hand_over_questions, is_batched, journal_of, note_account
-from slowwave.jobs.parameters import BackfillParameters, require_together, run_of
-from slowwave.jobs.run import clock_of, discreet, require_places
+from slowwave.context import Run, clock_of
+from slowwave.errors import NotFoundError, SlowwaveError, UsageError, told
+from slowwave.jobs.backfill.folder import Folder, Pace, Plan, Shard, backfills_folder, note_speed
+from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back
+from slowwave.jobs.backfill.plan import cover, plan_backfill
+from slowwave.jobs.backfill.preview import first_words, preview, wanted_of
+from slowwave.jobs.backfill.shard import Done, ShardReader, reading
+from slowwave.jobs.conclusion import (
+    Began,
+    Concluded,
+    begin_note,
+    conclude,
+    conclude_broken,
+    drop_note,
+    followed,
+    title_of,
+)
+from slowwave.jobs.parameters import AS_SET, BackfillParameters, require_together, run_of
+from slowwave.jobs.run import (
+    discreet,
+    fetch_answers,
+    hand_over_questions,
+    is_batched,
+    journal_of,
+    note_account,
+    require_places,
+)
+from slowwave.jobs.story import began_of
 from slowwave.journal import remove_leftovers
 from slowwave.locks import beside_jobs
 from slowwave.observability.night import read_nights
@@ -25,6 +48,126 @@ from slowwave.observability.progress import watcher
 from slowwave.observability.telemetry import json_logs, log_report, log_step
 from slowwave.report import Item, Report, Span
 from slowwave.secrets.redactor import NAMELESS
+from slowwave.settings import Settings
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """A run that is there and may go on."""
+
+    folder: Path  # of the run
+    shards: int  # how many there are; 0 when there is nothing to do
+    report: Report  # what there is to say before anything is read
+    runner: str  # who reads: threads, dask or ray
+    began: Began  # when it was begun, or taken up, this time
+    title: str = ""  # what people call the run
+
+
+def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
+    """Plan a backfill, or take up one that is there.
+
+    Raises:
+        SettingsError: any setting is wrong.
+        UnreadableError: a store cannot be read at all.
+        NotFoundError: no project, session or backfill is the one that is asked for.
+        UsageError: what is asked for does not go together.
+        UnwritableError: there is no home, or no room for what a run keeps.
+        OSError: the state folder cannot be written.
+    """
+    if given.action == "resume":
+        return _taken_up(given, environ)
+    run = run_of(given, environ)
+    require_places(run.settings, environ, dry_run=False)
+    began, runner = began_of(run), _runner(given, run.settings)
+    folder = Folder(backfills_folder(environ) / run.id)
+    if (folder.path / "plan.json").exists():
+        raise UsageError(f"there is a backfill {run.id} already; continue it with --resume {run.id}")
+    plan, shards = _planned(run, given, began)
+    report = first_words(plan)
+    if is_batched(run.settings):
+        fetch_answers(report, run.settings, environ, plan.now)
+    if not plan.sessions:
+        return Begun(folder.path, 0, report, runner, began)
+    folder.write(plan, shards)
+    return Begun(folder.path, plan.shards, report, runner, began, _title(began, plan))
+
+
+def _planned(run: Run, given: BackfillParameters, began: Began) -> tuple[Plan, list[Shard]]:
+    """Return the plan of a run; one that cannot begin, through no fault of its range, is recorded first."""
+    try:
+        return plan_backfill(run, wanted_of(given), Pace(given.sessions_per_second, given.mb_per_second))
+    except (UsageError, NotFoundError):
+        raise
+    except SlowwaveError as error:
+        conclude_broken("backfill", error, began, run.settings, run.environ)
+        raise
+
+
+def _taken_up(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
+    folder = Folder.of(given.backfill, environ)
+    plan = folder.plan()
+    require_places(plan.settings, environ, dry_run=False)
+    began = Began(plan.run_id, clock_of(given.now).now(), perf_counter(), partial=bool(plan.wanted.projects))
+    runner = _runner(given, plan.settings)
+    report = Report("backfill", plan.run_id)
+    if folder.standing == "rolled-back":
+        raise UsageError(f"backfill {plan.run_id} was taken back; start a new one")
+    if folder.standing == "rolling-back":
+        raise UsageError(f"backfill {plan.run_id} is being taken back; continue with --rollback {plan.run_id}")
+    if folder.standing == "done":
+        report.warnings.append(f"backfill {plan.run_id} is done; a new one reads what has changed since")
+        return Begun(folder.path, 0, report, runner, began)
+    folder.unpause()
+    return Begun(folder.path, plan.shards, first_words(plan), runner, began, _title(began, plan))
+
+
+def _title(began: Began, plan: Plan) -> str:
+    return NAMELESS(title_of("backfill", began.at, plan.projects))
+
+
+def _runner(given: BackfillParameters, settings: Settings) -> str:
+    """Return who reads: what is asked for now wins, also over what the run was begun with."""
+    return settings.backfill.task_runner if given.runner == AS_SET else given.runner
+
+
+def pause(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
+    """Ask a run to stop after the sessions that its workers are reading.
+
+    Raises:
+        NotFoundError: there is no such backfill.
+    """
+    folder = Folder.of(given.backfill, environ)
+    report = Report("backfill", given.backfill)
+    if folder.standing not in ("", "failed"):
+        report.warnings.append(f"backfill {given.backfill} is {folder.standing} already")
+        return report
+    folder.pause()
+    report.items.append(Item(given.backfill, "pause", f"it stops soon; continue with --resume {given.backfill}"))
+    return report
+
+
+def take_back(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
+    """Take back what a run has added to memory folders.
+
+    Raises:
+        NotFoundError: there is no such backfill.
+        LockHeldError: it is being run.
+        OSError: the run's folder cannot be written.
+    """
+    folder = Folder.of(given.backfill, environ)
+    report = Report("backfill", given.backfill)
+    with folder.alone():
+        if folder.standing == "rolled-back":
+            report.warnings.append(f"backfill {given.backfill} was taken back already")
+            return report
+        folder.note("rolling-back")
+        roll_back(folder, report)
+        if not report.failures:
+            folder.note("rolled-back")
+            folder.drop_work()
+        if not (report.failures and report.counts.get("rolled_back")):
+            folder.forget("rolling-back")
+    return report
+
 
 # lets one shard land
 Land = Callable[[Path, int], Report]
@@ -90,14 +233,8 @@ def _taken_back(given: BackfillParameters, environ: Mapping[str, str]) -> Ended:
     return Ended(report)
 
 
-def lead(begun: Begun, environ: Mapping[str, str], read: Read, land: Land) -> Ended:
+def lead(begun: Begun, environ: Mapping[str, str], read: ShardReader, land: Land) -> Ended:
     """Read every shard and let it land as soon as those before it have; record it, and return its report.
-
-    Args:
-        begun: the run.
-        environ: the environment.
-        read: reads a shard.
-        land: lets a shard land.
 
     Raises:
         LockHeldError: another process leads the same run.
@@ -122,7 +259,7 @@ def lead(begun: Begun, environ: Mapping[str, str], read: Read, land: Land) -> En
         return recorded(discreet(end(begun.folder, environ, report)), plan, begun.began, environ)
 
 
-def _read_in_order(begun: Begun, report: Report, read: Read) -> Iterator[tuple[int, Done]]:
+def _read_in_order(begun: Begun, report: Report, read: ShardReader) -> Iterator[tuple[int, Done]]:
     """Yield what became of each shard; one that breaks as a whole is named and does not stop the others."""
     for number in range(begun.shards):
         begin, timer = time(), perf_counter()
@@ -224,8 +361,7 @@ def recorded(report: Report, plan: Plan, began: Began, environ: Mapping[str, str
     counts = report.counts if anew else _since_recorded(report, environ)
     news = msgspec.structs.replace(report, counts=counts, warnings=[])
     outcome = UNFINISHED if report.counts.get("left") and not report.failures else ""
-    around = Around(plan.settings, environ)
-    concluded = conclude(news, began, around, plan.projects, outcome=outcome, sessions=plan.sessions)
+    concluded = conclude(news, began, plan.settings, environ, plan.projects, outcome=outcome, sessions=plan.sessions)
     report.warnings += news.warnings
     report.learned = news.learned
     return Ended(report, concluded)

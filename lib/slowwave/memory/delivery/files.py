@@ -35,7 +35,7 @@ from slowwave.memory.model import iso, name_from_json, name_to_json
 from slowwave.memory.team import read_others
 from slowwave.report import Item
 from slowwave.settings import Settings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 
 NOTE = "Written by slowwave after each of its nights; a section that you change is left as it is from then on."
 IN_COMMENT = (

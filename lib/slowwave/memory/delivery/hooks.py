@@ -28,7 +28,8 @@ from slowwave.memory.delivery.targets import unfit
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.places import state_folder
-from slowwave.stores.model import Project, latest_version, version_order
+from slowwave.stores.activity import latest_version, version_order
+from slowwave.stores.projects import Project
 
 if TYPE_CHECKING:
     from slowwave.memory.delivery.register import Delivery

@@ -24,8 +24,8 @@ from slowwave.formats.claude import CLIENT as CLAUDE_CODE
 from slowwave.formats.registry import CLIENTS as KNOWN
 from slowwave.formats.registry import client_of
 from slowwave.places import home_folder
-from slowwave.stores.model import Project, latest_version, version_order
-from slowwave.stores.projects import spelled
+from slowwave.stores.activity import latest_version, version_order
+from slowwave.stores.projects import Project, spelled
 
 AGENTS, INSTEAD, CLAUDE, LOCAL = "AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md"
 # the first release whose memory is on for everybody

@@ -11,27 +11,24 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.clock import Clock
+from slowwave.context import Run
 from slowwave.errors import SlowwaveError
 from slowwave.files import at_fault_point, file_bytes, private_folder
 from slowwave.formats.changes import append_record, append_records
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Means
 from slowwave.memory.model import name_from_json, name_to_json
-from slowwave.places import home_folder, state_folder
+from slowwave.places import state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.mask import Place
 from slowwave.retention.erase.memory import Gone, what_goes
-from slowwave.retention.erase.sessions import Along, records_of, remove_for_good
 from slowwave.retention.erase.subjects import What
-from slowwave.retention.erase.transcripts import FOLDER
+from slowwave.retention.erase.transcripts import FOLDER, Along, FilePlan, apply_file, records_of, remove_for_good
 from slowwave.retention.holds import Facts, facts_of, files_below, held_by, read_holds
 from slowwave.retention.sessions import Fleet, Member, key_of
-from slowwave.settings import Settings
 from slowwave.stores.activity import live_reason
-from slowwave.stores.model import Project
-from slowwave.stores.removal import belongings_of
-from slowwave.stores.trash import TrashItem
+from slowwave.stores.projects import Project
+from slowwave.stores.trash import TrashItem, belongings_of
 
 # What an erasure writes, noted before it does: the proof of a run that is killed is made by the next one from this.
 #
@@ -126,28 +123,21 @@ class Names:
 
 @dataclass(slots=True)
 class Across:
-    """What all erasers of one run share.
+    """What all erasers of one run share."""
 
-    Attributes:
-        sessions: ids of the sessions that go as a whole.
-        along: those of them that go as forks and copies of others.
-        put_by: those of these that lie in the trash or the archive alone, and what they have to do with the others.
-        forbid: is told of a session, and of the names of its records, before it goes.
-        written: what was written, and notes of it for the next run.
-        seen: files that were dealt with.
-        names: counts the names of files where all of them are dealt with.
-        held: ids of the sessions that something holds.
-        databases: of clients, those with sessions in them, and why one is not written, or "".
-    """
-
-    sessions: set[str] = field(default_factory=set[str])
+    sessions: set[str] = field(default_factory=set[str])  # ids of the sessions that go as a whole
+    # those of them that go as forks and copies of others
     along: Mapping[str, Along] = field(default_factory=dict[str, Along])
+    # those of these that lie in the trash or the archive alone, and what they have to do with the others
     put_by: Mapping[str, str] = field(default_factory=dict[str, str])
+    # is told of a session, and of the names of its records, before it goes
     forbid: Callable[[str, Iterable[str]], None] = lambda _session, _records: None
-    written: Written = field(default_factory=Written)
-    seen: set[Path] = field(default_factory=set[Path])
-    held: set[str] = field(default_factory=set[str])
+    written: Written = field(default_factory=Written)  # what was written, and notes of it for the next run
+    seen: set[Path] = field(default_factory=set[Path])  # files that were dealt with
+    held: set[str] = field(default_factory=set[str])  # ids of the sessions that something holds
+    # of clients, those with sessions in them, and why one is not written, or ""
     databases: dict[Path, str] = field(default_factory=dict[Path, str])
+    # counts the names of files where all of them are dealt with
     names: Names = field(default_factory=lambda: Names(tuple))
 
 
@@ -156,29 +146,20 @@ class Eraser:
 
     def __init__(
         self,
-        settings: Settings,
-        clock: Clock,
-        environ: Mapping[str, str],
+        run: Run,
         what: What,
-        *,
-        run_id: str,
-        dry_run: bool,
         across: Across | None = None,
     ) -> None:
-        self.settings = settings
-        self.clock = clock
-        self.environ = environ
-        self.now = clock.now()
-        self.home = home_folder(environ)
-        self.journals = state_folder(environ) / FOLDER
+        self.settings, self.environ, self.clock = run.settings, run.environ, run.clock
+        self.now, self.home, self.dry_run = run.clock.now(), run.home, run.dry_run
+        self.journals = state_folder(run.environ) / FOLDER
         self.what = what
         self.across = across or Across()
-        self.holds = read_holds(environ)
-        self.report = Report("erase", run_id)
+        self.holds = read_holds(run.environ)
+        self.report = Report("erase", run.id)
         # what went as a whole
         self.removed: set[Path] = set()
-        self.dry_run = dry_run
-        self.means = Means(clock, self.home)
+        self.means = Means(run.clock, run.home)
         # by the key of each session of the project that was asked about last
         self._fleet: tuple[Project, dict[str, Member]] | None = None
 
@@ -191,6 +172,22 @@ class Eraser:
             self.report.items.append(Item(target, action, reason, project))
         if number := sum(place.in_path for place in every):
             self.report.count("in_paths", number)
+
+    def tell(self, project: str, plan: FilePlan) -> None:
+        """Note what was found in a file."""
+        for line in plan.lines:
+            self.found(project, f"{plan.path}:{line.number}", line.places)
+
+    def write(self, plan: FilePlan) -> None:
+        """Replace a file as planned, and note its hashes.
+
+        Raises:
+            MovedError: it is not what the plan saw.
+            LockHeldError: another process held its lock all the time.
+            OSError: the disk is full.
+        """
+        with self.rewriting(plan.path):
+            apply_file(plan)
 
     def look_into(self, texts: Iterable[bytes]) -> None:
         """Look for what must go where a plan does not, in what is refused or goes as a whole: it shows who is there."""

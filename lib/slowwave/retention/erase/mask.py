@@ -33,17 +33,11 @@ class Place(NamedTuple):
 
 
 class Masked(NamedTuple):
-    """Bytes in which everything is overwritten that may be.
+    """Bytes in which everything is overwritten that may be."""
 
-    Attributes:
-        data: as many bytes as before.
-        places: what was overwritten.
-        stuck: what still stands there: the JSON that holds it would be another, or none.
-    """
-
-    data: bytes
-    places: list[Place]
-    stuck: list[Place]
+    data: bytes  # as many bytes as before
+    places: list[Place]  # what was overwritten
+    stuck: list[Place]  # what still stands there: the JSON that holds it would be another, or none
 
 
 def masked(data: bytes, what: What) -> Masked:
@@ -176,11 +170,7 @@ def overwritten(data: bytes, what: What, *, packed: bool | None = None) -> Maske
 
 
 def _plain(data: bytes, what: What) -> bytes:
-    """Return data again, unless something is packed in it that must go and cannot.
-
-    Raises:
-        RefusedError: so it is.
-    """
+    """Return data again, unless something is packed in it that must go and cannot."""
     _refuse_inside(layers(data), what)
     return data
 

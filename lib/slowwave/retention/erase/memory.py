@@ -39,53 +39,32 @@ _MOST_BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class OwnFile:
-    """A file of slowwave's own that has to change.
+    """A file of slowwave's own that has to change."""
 
-    Attributes:
-        path: the file.
-        old: what it was.
-        new: what it is to be; None when it goes as a whole.
-        places: what is taken out of it.
-        refused: what stays in it, and why.
-    """
-
-    path: Path
-    old: bytes
-    new: bytes | None
-    places: tuple[Place, ...] = ()
-    refused: tuple[str, ...] = ()
+    path: Path  # the file
+    old: bytes  # what it was
+    new: bytes | None  # what it is to be; None when it goes as a whole
+    places: tuple[Place, ...] = ()  # what is taken out of it
+    refused: tuple[str, ...] = ()  # what stays in it, and why
 
 
 @dataclass(slots=True)
 class Gone:
-    """What goes from one memory folder.
+    """What goes from one memory folder."""
 
-    Attributes:
-        sessions: ids of the sessions that are erased as a whole, as memories spell them.
-        paths: where the files of these sessions lay.
-        candidates: ids of the candidates that go.
-        memories: ids of the memories that go.
-        renewed: those of them that are derived anew from what is left.
-        released: candidates that wait again.
-        lines: lines of waiting candidates that go, without line end.
-        rendered: hashes of the lines of memories and of the index that go.
-        held: ids of the sessions that are held.
-        kept: ids of the candidates and memories that rest on them: they stay as they are.
-        shown: hashes of the lines that show these.
-    """
+    sessions: frozenset[str]  # ids of the sessions that are erased as a whole, as memories spell them
+    paths: set[str] = field(default_factory=set[str])  # where the files of these sessions lay
+    candidates: set[str] = field(default_factory=set[str])  # ids of the candidates that go
+    memories: set[str] = field(default_factory=set[str])  # ids of the memories that go
+    renewed: set[str] = field(default_factory=set[str])  # those of them that are derived anew from what is left
+    released: set[str] = field(default_factory=set[str])  # candidates that wait again
+    lines: set[str] = field(default_factory=set[str])  # lines of waiting candidates that go, without line end
 
-    sessions: frozenset[str]
-    paths: set[str] = field(default_factory=set[str])
-    candidates: set[str] = field(default_factory=set[str])
-    memories: set[str] = field(default_factory=set[str])
-    renewed: set[str] = field(default_factory=set[str])
-    released: set[str] = field(default_factory=set[str])
-    lines: set[str] = field(default_factory=set[str])
-
-    rendered: set[str] = field(default_factory=set[str])
-    held: frozenset[str] = frozenset()
+    rendered: set[str] = field(default_factory=set[str])  # hashes of the lines of memories and of the index that go
+    held: frozenset[str] = frozenset()  # ids of the sessions that are held
+    # ids of the candidates and memories that rest on them: they stay as they are
     kept: set[str] = field(default_factory=set[str])
-    shown: set[str] = field(default_factory=set[str])
+    shown: set[str] = field(default_factory=set[str])  # hashes of the lines that show these
 
     @property
     def hashes(self) -> set[str]:

@@ -20,8 +20,7 @@ import msgspec
 from slowwave.errors import CorruptStateError, RefusedError, SlowwaveError, UnreadableError
 from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, move_file, open_file, private_folder, write_all
 from slowwave.formats.sessions import StoreProblem
-from slowwave.locks import locked_file
-from slowwave.processes import is_running
+from slowwave.locks import is_running, locked_file
 from slowwave.stores.archive.pack import (
     SUFFIX,
     Pack,
@@ -30,10 +29,10 @@ from slowwave.stores.archive.pack import (
     Table,
     digest,
     may_name,
+    rewrite,
     table_bytes,
     table_of,
 )
-from slowwave.stores.archive.writer import rewrite
 from slowwave.stores.summary import SessionRow, ShownRow
 
 _LOCK = ".lock"
@@ -52,9 +51,6 @@ class Shelved(NamedTuple):
 
 class Shelf:
     """The packs in one folder; it need not exist.
-
-    Args:
-        folder: the folder.
 
     Attributes:
         problems: packs that could not be read when they were looked at last, and why.
@@ -400,11 +396,7 @@ def _write(pack: Pack, file: PackedFile, temp: Path) -> None:
 
 
 def _is_there(file: PackedFile) -> bool:
-    """Say whether a file lies in its place as it was archived: restored by hand, or by a run that was killed.
-
-    Raises:
-        RefusedError: something else lies there.
-    """
+    """Say whether a file lies in its place as it was archived: restored by hand, or by a run that was killed."""
     path = Path(file.path)
     if file.kind == "folder":
         if os.path.lexists(path) and (path.is_symlink() or not path.is_dir()):

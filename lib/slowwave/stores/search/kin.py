@@ -22,47 +22,30 @@ Relation = Literal["fork", "forked from", "shares history", "sub-agent of"]
 
 
 class Agent(NamedTuple):
-    """A sub-agent that has a session of its own.
+    """A sub-agent that has a session of its own."""
 
-    Attributes:
-        name: which agent it is, as its client calls it; else the name of its file, or its id.
-        task: what it was asked to do, or "".
-        path: its file, or the database that it lies in.
-        call: id of the tool call that started it, or "".
-        messages: how many messages it has.
-        began: when it began, ISO 8601, or "".
-        session: its id.
-        at: the message that started it, by its number in the session: its call, else the last one before it began,
-            else the first.
-    """
-
-    name: str
-    task: str
-    path: str
-    call: str
-    messages: int
-    began: str
-    session: str
+    name: str  # which agent it is, as its client calls it; else the name of its file, or its id
+    task: str  # what it was asked to do, or ""
+    path: str  # its file, or the database that it lies in
+    call: str  # id of the tool call that started it, or ""
+    messages: int  # how many messages it has
+    began: str  # when it began, ISO 8601, or ""
+    session: str  # its id
+    # the message that started it, by its number in the session: its call, else the last one before it began, else the
+    # first
     at: int
 
 
 class Fork(NamedTuple):
-    """A session that shares the beginning of another one, or that started it.
+    """A session that shares the beginning of another one, or that started it."""
 
-    Attributes:
-        session: its id.
-        path: its file, or the database that it lies in.
-        message: id of the last message that both have, "" when that has none.
-        relation: "fork" when it was made from this one, "forked from" when this one was made from it, "shares history"
-            when both were made from a third; "sub-agent of" when it started this one.
-        at: the same message by its number in this session.
-    """
-
-    session: str
-    path: str
-    message: str
+    session: str  # its id
+    path: str  # its file, or the database that it lies in
+    message: str  # id of the last message that both have, "" when that has none
+    # "fork" when it was made from this one, "forked from" when this one was made from it, "shares history" when both
+    # were made from a third; "sub-agent of" when it started this one
     relation: Relation
-    at: int
+    at: int  # the same message by its number in this session
 
 
 class _Meta(msgspec.Struct):
@@ -75,13 +58,7 @@ _metas = msgspec.json.Decoder(_Meta)
 
 
 def agents_of(transcript: Transcript, rows: Iterable[SessionRow], problems: list[Problem]) -> list[Agent]:
-    """Return the sub-agents that a session started, in the order in which they began.
-
-    Args:
-        transcript: the session.
-        rows: every session that may be one of them.
-        problems: what could not be read about them.
-    """
+    """Return the sub-agents that a session started, in the order in which they began."""
     own = transcript.files.id
     found = [
         _agent(row, transcript.messages, problems)
@@ -128,13 +105,7 @@ def _last_before(at: datetime | None, messages: Sequence[Message]) -> int:
 
 
 def forks_of(transcript: Transcript, rows: Sequence[SessionRow], problems: list[Problem]) -> list[Fork]:
-    """Return the sessions that share the beginning of this one, and the one that started it, oldest first.
-
-    Args:
-        transcript: the session.
-        rows: every session that may be one of them, with its own row.
-        problems: what could not be read about them.
-    """
+    """Return the sessions that share the beginning of this one, and the one that started it, oldest first."""
     alike = [row for row in rows if row.dialect == transcript.dialect]
     mine = next((row for row in alike if row.id == transcript.files.id), None)
     found: list[Fork] = []

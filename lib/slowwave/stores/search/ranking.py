@@ -10,42 +10,37 @@ from slowwave.errors import UnreadableError
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import list_sessions
-from slowwave.stores.search.index import SESSION_SHIFT, SIDE_BIT, SearchIndex
-from slowwave.stores.search.segments import WEIGHTS, DamagedIndexError, Said, index_path, is_damage, unpacked
+from slowwave.stores.search.index import (
+    SESSION_SHIFT,
+    SIDE_BIT,
+    WEIGHTS,
+    DamagedIndexError,
+    Said,
+    SearchIndex,
+    index_path,
+    is_damage,
+    unpacked,
+)
 from slowwave.stores.search.words import Term, folded, forms_of, prepare, snippet_of
 from slowwave.stores.summary import SessionRow
 
 
 class Hit(NamedTuple):
-    """A session that a search found.
+    """A session that a search found."""
 
-    Attributes:
-        row: the session.
-        score: how well it fits; only scores of one search can be compared.
-        snippet: the words around the best hit, at most 1024 bytes.
-        said: the message of the hit; None when only the title fits.
-    """
-
-    row: SessionRow
-    score: float
-    snippet: str
-    said: Said | None
+    row: SessionRow  # the session
+    score: float  # how well it fits; only scores of one search can be compared
+    snippet: str  # the words around the best hit, at most 1024 bytes
+    said: Said | None  # the message of the hit; None when only the title fits
 
 
 class FoundSessions(NamedTuple):
-    """What a search found.
+    """What a search found."""
 
-    Attributes:
-        hits: the sessions, the best first.
-        among: of how many.
-        erased: sessions that were erased on request and lie there again; they are not searched.
-        warnings: what is wrong with the catalogue or the index.
-    """
-
-    hits: list[Hit]
-    among: int
-    erased: int
-    warnings: list[str]
+    hits: list[Hit]  # the sessions, the best first
+    among: int  # of how many
+    erased: int  # sessions that were erased on request and lie there again; they are not searched
+    warnings: list[str]  # what is wrong with the catalogue or the index
 
 
 def found_sessions(
@@ -151,17 +146,12 @@ def _search(
 
 
 class _Asked(NamedTuple):
-    """What the index has for one term.
+    """What the index has for one term."""
 
-    Attributes:
-        terms: the term, or when it stands nowhere all words that begin with it; then the other forms of the word.
-        scores: the score of each segment, the greater the better.
-        rarity: the weight of the term.
-    """
-
+    # the term, or when it stands nowhere all words that begin with it; then the other forms of the word
     terms: list[Term]
-    scores: dict[int, float]
-    rarity: float
+    scores: dict[int, float]  # the score of each segment, the greater the better
+    rarity: float  # the weight of the term
 
     def weight_in(self, text: str) -> float:
         """Return what it counts in a folded text."""

@@ -15,10 +15,10 @@ from slowwave.compaction.summary import Summarise, by_ledger
 from slowwave.formats.model import Message, SessionFiles, Text, ToolCall
 from slowwave.formats.registry import by_name, read_for_context
 from slowwave.formats.sessions import StoredSession
+from slowwave.library import Sessions
 from slowwave.report import Report
 from slowwave.settings import load_settings
-from slowwave.stores.model import Project
-from slowwave.stores.sessions import Sessions
+from slowwave.stores.projects import Project
 from tests.unit.formats import codex_files
 from tests.unit.stores.writing.written import numbered
 

@@ -12,7 +12,7 @@ from slowwave.compaction.story import compact_sessions
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Item, Report
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.unit.compaction.job import talks
 from tests.unit.compaction.job.talks import NOW, Talk, job
 

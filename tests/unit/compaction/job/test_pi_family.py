@@ -17,7 +17,7 @@ from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report
 from slowwave.settings import CompactionSettings
-from slowwave.stores.model import Project
+from slowwave.stores.projects import Project
 from tests.unit.compaction.job.talks import WRITTEN, job
 from tests.unit.formats.codex_files import THREAD, message
 from tests.unit.formats.pi_files import Session, call

@@ -261,7 +261,7 @@ def test_no_more_sessions_than_the_settings_say(tmp_path: Path):
     talks = [Talk(tmp_path / f"store{n}", "pi").grow(6) for n in range(2)]
     run = job(tmp_path, "compaction.max_sessions=1")
     from slowwave.compaction.story import compact_sessions  # noqa: PLC0415 - only here
-    from slowwave.stores.model import Project  # noqa: PLC0415 - only here
+    from slowwave.stores.projects import Project  # noqa: PLC0415 - only here
 
     sessions = tuple(t.stored() for t in talks)
     report = compact_sessions(Project("shop", "", (), tmp_path, sessions), sessions, run)

@@ -5,7 +5,7 @@ from pathlib import Path
 from slowwave.extraction.model.prompts import instructions_of, known_of
 from slowwave.extraction.model.verification import Accepted
 from slowwave.memory.book import Book
-from slowwave.models.meter import estimated_tokens
+from slowwave.models.base import estimated_tokens
 from slowwave.secrets.redactor import NAMELESS
 from tests.model_server.scripted import note
 from tests.unit.consolidation.nights import said

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from slowwave.errors import UsageError
-from slowwave.jobs.backfill import engines, plan, shard
-from slowwave.jobs.backfill.engines import reading
+from slowwave.jobs.backfill import plan, shard
 from slowwave.jobs.backfill.folder import Folder
 from slowwave.jobs.backfill.plan import Deaths
-from slowwave.jobs.backfill.story import begin
+from slowwave.jobs.backfill.run import begin
+from slowwave.jobs.backfill.shard import reading
 from tests.unit.jobs.backfill.rig import World, filled
 
 DEADLY = "00000007"
@@ -38,7 +38,7 @@ def read_alone(folder: Path, number: int, environ: Any, workers: int, at: int) -
 @pytest.fixture
 def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(plan.cut, "__kwdefaults__", {"most_sessions": 4, "enough_bytes": 1 << 30})
-    monkeypatch.setattr(engines, "PAYS_FROM_BYTES", 1)
+    monkeypatch.setattr(shard, "PAYS_FROM_BYTES", 1)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     return filled(tmp_path, sessions=9, projects=1)
 
@@ -47,7 +47,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
 def test_a_session_that_kills_its_process_is_set_aside_and_the_rest_is_read(
     world: World, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(engines, "read_alone", read_alone)
+    monkeypatch.setattr(shard, "read_alone", read_alone)
     report = world.backfill()
     assert (report.counts["extracted"], report.counts["failed"]) == (8, 1)
     assert f"session {DEADLY}" in report.failures[0]
@@ -60,8 +60,8 @@ def test_a_session_that_kills_its_process_is_set_aside_and_the_rest_is_read(
 
 
 def test_a_machine_on_which_every_process_dies_is_not_tried_for_ever(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(engines, "_begin", os.abort)
-    monkeypatch.setattr(engines, "MOST_DEATHS", 3)
+    monkeypatch.setattr(shard, "_begin", os.abort)
+    monkeypatch.setattr(shard, "MOST_DEATHS", 3)
     report = world.backfill()
     assert "a worker process died" in report.failures[0]
     assert report.counts["left"] == 9

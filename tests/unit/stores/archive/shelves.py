@@ -9,9 +9,8 @@ from pathlib import Path
 
 from slowwave.places import archive_folder
 from slowwave.settings import Settings
-from slowwave.stores.archive.pack import SUFFIX, PackedSession
+from slowwave.stores.archive.pack import SUFFIX, PackedSession, Wanted, write_pack
 from slowwave.stores.archive.shelf import RowsByPath, with_rows
-from slowwave.stores.archive.writer import Wanted, write_pack
 from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.discovery import list_sessions
 from slowwave.stores.roots import session_of_path

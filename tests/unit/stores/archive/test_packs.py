@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from slowwave import files
 from slowwave.errors import CorruptStateError, MovedError, RefusedError, UnreadableError
 from slowwave.stores.archive import pack
-from slowwave.stores.archive.pack import Pack, PackedSession
-from slowwave.stores.archive.writer import Wanted, write_pack
+from slowwave.stores.archive.pack import Pack, PackedSession, Wanted, write_pack
 
 
 class _KilledError(BaseException):
@@ -77,7 +76,7 @@ def test_any_range_of_any_file_is_read_alone(tmp_path_factory: pytest.TempPathFa
     folder = tmp_path_factory.mktemp("packs")
     datas = [chance.randbytes(chance.randrange(200)) for _ in range(chance.randrange(5))]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("slowwave.stores.archive.writer.CHUNK", chunk)
+        patch.setattr("slowwave.stores.archive.pack.CHUNK", chunk)
         write_pack(folder / "p.swpack", [session(folder, str(n), data) for n, data in enumerate(datas)])
     with Pack(folder / "p.swpack") as pack:
         for found, data in zip(pack.table.sessions, datas, strict=True):
@@ -136,9 +135,9 @@ def test_a_newer_form_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 def test_a_file_that_grows_meanwhile_is_not_archived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = session(tmp_path, "s", line(1))
 
-    from slowwave.stores.archive import writer  # noqa: PLC0415 - its reader is wrapped
+    from slowwave.stores.archive import pack  # noqa: PLC0415 - its reader is wrapped
 
-    read = writer._read  # pyright: ignore[reportPrivateUsage]
+    read = pack._read  # pyright: ignore[reportPrivateUsage]
 
     def read_and_grow(fd: int, into: memoryview) -> int:
         number = read(fd, into)
@@ -147,7 +146,7 @@ def test_a_file_that_grows_meanwhile_is_not_archived(tmp_path: Path, monkeypatch
                 file.write(line(2))
         return number
 
-    monkeypatch.setattr(writer, "_read", read_and_grow)
+    monkeypatch.setattr(pack, "_read", read_and_grow)
     with pytest.raises(MovedError, match="while it was archived"):
         write_pack(tmp_path / "p.swpack", [one])
     assert not list(tmp_path.glob("p.swpack*"))

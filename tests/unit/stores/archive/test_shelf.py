@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from slowwave import files
 from slowwave.errors import CorruptStateError, RefusedError
 from slowwave.stores.archive import shelf as shelf_module
-from slowwave.stores.archive.pack import Pack, PackedSession, Table, table_of
+from slowwave.stores.archive.pack import Pack, PackedSession, Table, Wanted, table_of, write_pack
 from slowwave.stores.archive.shelf import Shelf
-from slowwave.stores.archive.writer import Wanted, write_pack
 from tests.unit.stores.archive.shelves import Tree, tree
 
 

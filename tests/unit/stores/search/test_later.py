@@ -7,8 +7,7 @@ import pytest
 
 from slowwave.formats.model import Message, SessionFiles
 from slowwave.formats.registry import by_name
-from slowwave.stores.search.index import later_messages, mark_of
-from slowwave.stores.search.segments import said_in
+from slowwave.stores.search.index import later_messages, mark_of, said_in
 from tests.unit.formats import codex_files, pi_files
 from tests.unit.stores.store_builder import Line, as_bytes, cersei, claude, tombstone
 

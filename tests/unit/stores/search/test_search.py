@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.discovery import list_sessions
-from slowwave.stores.search.index import Refreshed, SearchIndex
+from slowwave.stores.search.index import Refreshed, SearchIndex, index_path
 from slowwave.stores.search.ranking import Hit, search
-from slowwave.stores.search.segments import index_path
 from slowwave.stores.search.words import Term, folded, terms_of
 from slowwave.stores.summary import SessionRow
 from tests.unit.formats import codex_files, opencode_files, pi_files

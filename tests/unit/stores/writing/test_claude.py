@@ -9,7 +9,7 @@ from slowwave.errors import NotFoundError, UsageError
 from slowwave.formats.claude import write as writing
 from slowwave.formats.model import Text, ToolCall
 from slowwave.formats.writing import Compaction
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 from tests.unit.stores.store_builder import add, claude, write
 from tests.unit.stores.writing.written import records, sessions_in, texts, unchanged
 

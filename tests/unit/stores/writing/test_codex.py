@@ -11,7 +11,7 @@ from slowwave.formats.codex import write as codex
 from slowwave.formats.codex.messages import SUMMARY_PREFIX
 from slowwave.formats.model import Text, Thinking, ToolCall
 from slowwave.formats.writing import Compaction
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 from tests.unit.formats import codex_files
 from tests.unit.formats.codex_files import THREAD, call, event, line, message, meta, output, rollout, said, turn
 from tests.unit.stores.writing.written import records, sessions_in, texts, unchanged

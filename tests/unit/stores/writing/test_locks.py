@@ -20,8 +20,8 @@ from slowwave.formats.locks import held_lock, holder, lock_path
 from slowwave.formats.model import millisecond_time
 from slowwave.formats.openclaw import store
 from slowwave.formats.writing import Compaction
-from slowwave.processes import created_at
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
+from slowwave.locks import created_at
 from tests.unit.formats.codex_files import THREAD, meta, rollout, turn
 from tests.unit.formats.pi_files import Session
 from tests.unit.stores.writing.written import records, sessions_in, unchanged

@@ -11,7 +11,7 @@ from slowwave.formats.model import SessionFiles, Text, ToolCall
 from slowwave.formats.pi import write as pi
 from slowwave.formats.pi.dialect import PI, PiTranscript
 from slowwave.formats.writing import Compaction
-from slowwave.stores.sessions import Sessions
+from slowwave.library import Sessions
 from tests.unit.formats.pi_files import HEADER, Session, call
 from tests.unit.stores.writing.written import records, sessions_in, texts, unchanged
 
