@@ -25,7 +25,7 @@ from slowwave.consolidation.gates import (
 )
 from slowwave.consolidation.lock import refusal
 from slowwave.errors import SlowwaveError, told
-from slowwave.extraction.failures import read_failures
+from slowwave.extraction.gates import read_failures
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates

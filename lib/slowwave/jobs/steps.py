@@ -9,6 +9,7 @@ from slowwave.compaction.run import Compacting
 from slowwave.compaction.story import compact_sessions
 from slowwave.compaction.summary import Summarise, by_ledger
 from slowwave.consolidation.effect.demands import write_points
+from slowwave.consolidation.effect.verdicts import Watch
 from slowwave.consolidation.job import consolidate_project
 from slowwave.consolidation.team import propose, share, team_of
 from slowwave.context import Run
@@ -237,6 +238,7 @@ def extract_some(project: Project, sessions: Sequence[StoredSession], run: Run) 
         model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
         redact=redactor_of(run.settings, run.environ, create=not run.dry_run),
         rehearsal=run.rehearsal,
+        told_to=Watch(project, _register(run)).told_to,
     )
 
 

@@ -15,8 +15,7 @@ import msgspec
 
 from slowwave.context import Run
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
-from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
-from slowwave.extraction.gates import read_refused, session_gates, stamp_of
+from slowwave.extraction.gates import MOST_ATTEMPTS, read_failures, read_refused, session_gates, stamp_of
 from slowwave.extraction.job import UNTYPED
 from slowwave.extraction.model.ledger import is_read
 from slowwave.extraction.model.prompts import EXTRACTOR as MODEL
