@@ -14,9 +14,8 @@ from pathlib import Path
 import orjson
 
 from slowwave.clock import SystemClock
-from slowwave.compaction.job.planning import planned
-from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.plan import Budget
+from slowwave.compaction.plan import Budget, planned
+from slowwave.compaction.reading import read_session
 from slowwave.context import Run, new_run_id
 from slowwave.formats.model import SessionFiles
 from slowwave.jobs.backfill.landing import land_shard

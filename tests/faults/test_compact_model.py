@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from slowwave.clock import FixedClock
-from slowwave.compaction.job.book import Book, all_books, folder_of
+from slowwave.compaction.book import Book, all_books, folder_of
 from slowwave.context import Run
 from slowwave.jobs.story import run_job
 from slowwave.models.client import OpenAIModel

@@ -13,7 +13,7 @@ from slowwave.cli.output import bold, counted, dim, harmless, say, say_json, scr
 from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
-from slowwave.formats.rows import names_row
+from slowwave.formats.database import names_row
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.authors import Authors, read_writes
 from slowwave.memory.book import Book, Memory, Standing, read_book, standing_of

@@ -103,7 +103,7 @@ def export(args: argparse.Namespace) -> int:
 
     from slowwave.clock import SystemClock  # noqa: PLC0415 - as above
     from slowwave.files import atomic_write  # noqa: PLC0415 - as above
-    from slowwave.formats.opencode.export import Said, exported  # noqa: PLC0415 - as above
+    from slowwave.formats.opencode.dialect import Said, exported  # noqa: PLC0415 - as above
 
     found = chosen_session(args, args.id)
     if client_of(found.dialect).writer is not None or not found.in_database:

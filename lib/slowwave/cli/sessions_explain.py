@@ -13,10 +13,10 @@ from slowwave.cli.output import bold, harmless, say, say_json, tell_damage
 from slowwave.cli.parser import settings_of
 from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.cli.sessions_write import stored_session
-from slowwave.compaction.job.book import Appended, Condition, conditions, folder_of, read_book
-from slowwave.compaction.job.due import due
-from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.job.recovery import as_it_stands, is_open
+from slowwave.compaction.book import Appended, Condition, conditions, folder_of, read_book
+from slowwave.compaction.due import due
+from slowwave.compaction.reading import read_session
+from slowwave.compaction.recovery import as_it_stands, is_open
 from slowwave.errors import DONE, UsageError
 from slowwave.formats.model import Message, SessionFiles
 from slowwave.formats.sessions import StoredSession

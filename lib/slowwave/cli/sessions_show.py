@@ -12,7 +12,7 @@ from slowwave.cli.sessions_target import Target, opened, readable_session
 from slowwave.errors import DONE
 from slowwave.formats.messages import normal_form, state_of
 from slowwave.formats.model import Message, Problem, Transcript
-from slowwave.formats.openclaw.context import is_silent
+from slowwave.formats.openclaw.dialect import is_silent
 from slowwave.formats.registry import client_of
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, Un
 from slowwave.formats.client import Dialect
 from slowwave.formats.model import Problem, SessionFiles
 from slowwave.formats.registry import EXPECTED, by_name
-from slowwave.formats.sessions import FoundSession, StoreProblem
-from slowwave.formats.walk import SUFFIX
+from slowwave.formats.sessions import SUFFIX, FoundSession, StoreProblem
 from slowwave.places import archive_folder
 from slowwave.stores.roots import read_head, session_of_path
 

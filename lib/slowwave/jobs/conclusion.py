@@ -42,8 +42,7 @@ from slowwave.observability.sections import View
 from slowwave.observability.telemetry import export, log_night, post
 from slowwave.places import home_folder
 from slowwave.report import Report, counted
-from slowwave.secrets.logs import logger_of
-from slowwave.secrets.redactor import NAMELESS, redactor_of
+from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project, short_names
 

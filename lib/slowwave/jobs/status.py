@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from slowwave.clock import Clock
-from slowwave.compaction.job.book import all_books, content_stamp, folder_of
+from slowwave.compaction.book import all_books, content_stamp, folder_of
 from slowwave.consolidation.gates import (
     ENOUGH,
     Changed,

@@ -30,8 +30,7 @@ from slowwave import __version__
 from slowwave.errors import SlowwaveError, told
 from slowwave.locks import beside_jobs
 from slowwave.mcp.answers import NAMES, Asked, answer
-from slowwave.secrets.logs import logger_of
-from slowwave.secrets.redactor import NAMELESS, redactor_of
+from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
 
 _INSTRUCTIONS = (

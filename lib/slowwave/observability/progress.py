@@ -21,8 +21,7 @@ from slowwave.errors import UnreadableError
 from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder, require_file
 from slowwave.observability.night import STOPPED, Night, append_night, moment, read_nights
 from slowwave.places import state_folder
-from slowwave.secrets.logs import logger_of
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets.redactor import NAMELESS, logger_of
 
 # what a person calls each step, without a scheduler and through Prefect; before the first one a run looks around
 LOOK, REACH, START = "look", "reach_server", "start_server"

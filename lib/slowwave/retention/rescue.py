@@ -16,7 +16,7 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.files import file_bytes
-from slowwave.formats.claude.client import PROJECTS, ClaudeCode, persons_files, policy_files, sessions_in_home
+from slowwave.formats.claude import PROJECTS, ClaudeCode, persons_files, policy_files, sessions_in_home
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import name_from_json
 from slowwave.places import archive_folder, home_folder

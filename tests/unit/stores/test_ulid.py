@@ -6,7 +6,7 @@ import pytest
 
 from slowwave.formats.registry import CLIENTS
 from slowwave.formats.sessions import FoundSession, Place, StoreProblem
-from slowwave.formats.ulid.client import Ulid
+from slowwave.formats.ulid import Ulid
 from slowwave.formats.walk import Known, Walk
 from slowwave.places import home_folder
 

@@ -33,9 +33,9 @@ from slowwave.models.base import estimated_tokens
 from slowwave.reading.items import Edited, Item, Ran, Reading, Said
 from slowwave.reading.session import read
 from slowwave.shell.commands import Proven
+from slowwave.shell.grammar import Word
 from slowwave.shell.mentioned import Heard
 from slowwave.shell.purposes import purpose_of
-from slowwave.shell.tree import Word
 from slowwave.stores.activity import latest_version, version_order
 from slowwave.stores.projects import Project
 

@@ -23,8 +23,8 @@ from slowwave.extraction.ranges import PartState, Recorded, is_known, ranges_of
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.extraction.session import rest_of, states_of
 from slowwave.files import atomic_write, file_bytes
+from slowwave.formats.model import parse_time
 from slowwave.formats.sessions import StoredSession
-from slowwave.formats.times import parse_time
 from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, changed_since, latest
 from slowwave.jobs.story import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import orjson
 
-from slowwave.formats.claude.client import CLIENT as CLAUDE_CODE
+from slowwave.formats.claude import CLIENT as CLAUDE_CODE
 from slowwave.formats.registry import CLIENTS as KNOWN
 from slowwave.formats.registry import client_of
 from slowwave.places import home_folder
