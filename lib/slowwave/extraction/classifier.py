@@ -270,16 +270,11 @@ Voice = Literal["typed", "told", "chosen"]
 
 
 class Head(msgspec.Struct, frozen=True):
-    """One logistic model.
+    """One logistic model."""
 
-    Attributes:
-        bias: what no feature changes.
-        weights: by the name of the feature.
-        pieces: by the piece of a word; together they count as much in a long text as in a short one.
-    """
-
-    bias: float
-    weights: dict[str, float]
+    bias: float  # what no feature changes
+    weights: dict[str, float]  # by the name of the feature
+    # by the piece of a word; together they count as much in a long text as in a short one
     pieces: dict[str, float] = {}
 
     def score(self, features: Collection[str], pieces: Collection[str] = ()) -> float:
@@ -297,16 +292,11 @@ class Phrasing(msgspec.Struct, frozen=True):
 
     All that a sentence has counts where it is averaged, also what has no weight: of a sentence whose words are hardly
     known little is said.
-
-    Attributes:
-        bias: what no words change.
-        phrases: by the phrase (:func:`phrases_of`).
-        endings: by the piece of a word (:func:`endings_of`).
     """
 
-    bias: float
-    phrases: dict[str, float]
-    endings: dict[str, float]
+    bias: float  # what no words change
+    phrases: dict[str, float]  # by the phrase (:func:`phrases_of`)
+    endings: dict[str, float]  # by the piece of a word (:func:`endings_of`)
 
     def score(self, text: str) -> float:
         """Return the log-odds; the same for the same words in whatever order."""
@@ -319,27 +309,18 @@ def _averaged(known: Mapping[str, float], names: Collection[str]) -> float:
 
 
 class Weights(msgspec.Struct, frozen=True):
-    """All that was fitted.
+    """All that was fitted."""
 
-    Attributes:
-        worth: whether what an assistant said is worth loading, by its words and its place.
-        choice: whether a choice in a dialog settles something, rather than what is done next.
-        typed: whether a sentence is worth loading amid all that people type, by its words.
-        document: whether a sentence reads like a document or an agent's report rather than like something typed.
-        categories: by category, for what is worth it.
-        theirs: whether what a person typed is somebody else's words, a supposition, or about a text.
-        steps: by who stands behind a statement, log-odds and the share that was worth it there, both rising: the same
-            words are worth more from a person than from an assistant.
-        note: whether an agent's note is worth loading in every session, rather than told of one task.
-    """
-
-    worth: Head
-    choice: Head
-    typed: Phrasing
-    document: Head
-    categories: dict[Category, Head]
-    theirs: Head
+    worth: Head  # whether what an assistant said is worth loading, by its words and its place
+    choice: Head  # whether a choice in a dialog settles something, rather than what is done next
+    typed: Phrasing  # whether a sentence is worth loading amid all that people type, by its words
+    document: Head  # whether a sentence reads like a document or an agent's report rather than like something typed
+    categories: dict[Category, Head]  # by category, for what is worth it
+    theirs: Head  # whether what a person typed is somebody else's words, a supposition, or about a text
+    # by who stands behind a statement, log-odds and the share that was worth it there, both rising: the same words are
+    # worth more from a person than from an assistant
     steps: dict[Voice, tuple[tuple[float, float], ...]]
+    # whether an agent's note is worth loading in every session, rather than told of one task
     note: Head = Head(0.0, {})
 
     def noted(self, text: str) -> float:

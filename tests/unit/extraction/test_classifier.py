@@ -81,4 +81,8 @@ def test_the_weights_that_are_shipped_are_whole() -> None:
         assert list(shares) == sorted(shares)
         assert 0 <= shares[0] <= shares[-1] <= 1
     # what people type most of is worth nothing weeks later
-    assert known.wish("run it again") < 0.1 < 0.55 < known.wish("Always use tabs")
+    assert (
+        known.wish("run it again")
+        < known.wish("the disk of the build machine is small")
+        < known.wish("Always use tabs")
+    )

@@ -44,23 +44,15 @@ LEFT = "the model read the same words and took nothing from them"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What there is to ask about one session.
-
-    Attributes:
-        passages: the whole session.
-        windows: what is to be read of it.
-        bounds: the bytes of each window.
-        known: what the model is told beside it.
-        told: what the session was told and rules say nothing of, None where there is nothing.
-    """
+    """What there is to ask about one session."""
 
     session: StoredSession
     unread: Unread
-    passages: Sequence[Passage]
-    windows: list[Window]
-    bounds: list[dict[int, Bounds]]
-    known: Known
-    told: Asked | None = None
+    passages: Sequence[Passage]  # the whole session
+    windows: list[Window]  # what is to be read of it
+    bounds: list[dict[int, Bounds]]  # the bytes of each window
+    known: Known  # what the model is told beside it
+    told: Asked | None = None  # what the session was told and rules say nothing of, None where there is nothing
 
     @property
     def schema(self) -> Mapping[str, Any]:
@@ -70,19 +62,12 @@ class Question:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a session.
+    """What became of a session."""
 
-    Attributes:
-        pieces: its windows, or parts of them.
-        candidates: what passed the checks, as it was judged.
-        usage: what the judgement cost, None without one.
-        pending: why the judgement waits for another night, or "".
-    """
-
-    pieces: list[Piece]
-    candidates: list[Candidate] = field(default_factory=list[Candidate])
-    usage: Usage | None = None
-    pending: str = ""
+    pieces: list[Piece]  # its windows, or parts of them
+    candidates: list[Candidate] = field(default_factory=list[Candidate])  # what passed the checks, as it was judged
+    usage: Usage | None = None  # what the judgement cost, None without one
+    pending: str = ""  # why the judgement waits for another night, or ""
 
 
 class ModelRun:
