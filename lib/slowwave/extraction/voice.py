@@ -18,7 +18,7 @@ from slowwave.reading.statements import Statement, sentences
 
 # Log-odds from which on a message is doubted, chosen where of others' words hardly any get through (make quality
 # SECTION=fresh).
-_BAR = -3.2
+_BAR = -2.8
 # of somebody who asks for their own words to be remembered it takes more to doubt that they are their own
 _ASKED_BAR = 0.0
 # what stands behind a colon, or above a name, was perhaps handed over, whoever leads to it in whatever words
