@@ -59,15 +59,10 @@ _DEEDS = (
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """How something is shown.
+    """How something is shown."""
 
-    Attributes:
-        width: most characters of a line, 0 for no limit: then nothing is left out either.
-        options: what every command that is named needs besides, for example ``--store .sample``.
-    """
-
-    width: int = 0
-    options: str = ""
+    width: int = 0  # most characters of a line, 0 for no limit: then nothing is left out either
+    options: str = ""  # what every command that is named needs besides, for example ``--store .sample``
 
     def most(self, number: int) -> int | None:
         """Return how many of a list are shown; None for all."""

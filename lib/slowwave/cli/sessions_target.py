@@ -76,17 +76,11 @@ def refuse_archived(session: str) -> NoReturn:
 
 
 class Target(NamedTuple):
-    """A session that can be read.
-
-    Attributes:
-        found: its files.
-        base: the folder in which the paths of an archived one begin anew; "" for one that lies in its place.
-        path: where its first file lies, or lay.
-    """
+    """A session that can be read."""
 
     found: FoundSession
-    base: str
-    path: str
+    base: str  # the folder in which the paths of an archived one begin anew; "" for one that lies in its place
+    path: str  # where its first file lies, or lay
 
     def told(self, value: Any) -> Any:
         """Return what is to be told with all paths as they are in their place; containers are made anew."""

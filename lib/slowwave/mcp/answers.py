@@ -75,19 +75,12 @@ class SessionShow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Asked:
-    """What an answer rests on.
-
-    Attributes:
-        settings: the settings in force.
-        environ: the environment.
-        redact: takes secrets out of texts.
-        folders: where the agent works, as its client says.
-    """
+    """What an answer rests on."""
 
     settings: Settings
     environ: Mapping[str, str]
-    redact: Redactor
-    folders: Sequence[str]
+    redact: Redactor  # takes secrets out of texts
+    folders: Sequence[str]  # where the agent works, as its client says
 
     @cached_property
     def project(self) -> Project:

@@ -35,17 +35,11 @@ LEAST_S = 0.001
 
 
 class Alarm(msgspec.Struct, frozen=True):
-    """Something that a person has to look at.
+    """Something that a person has to look at."""
 
-    Attributes:
-        name: silence, failures, stopped, backlog, loss, rescue or unknown-records; the same from night to night.
-        summary: what is wrong and what to do, in one line.
-        count: how many nights, failures, days, dreams or types.
-    """
-
-    name: str
-    summary: str
-    count: int
+    name: str  # silence, failures, stopped, backlog, loss, rescue or unknown-records; the same from night to night
+    summary: str  # what is wrong and what to do, in one line
+    count: int  # how many nights, failures, days, dreams or types
 
 
 class Spent(msgspec.Struct, frozen=True):
@@ -64,23 +58,14 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Footprint(msgspec.Struct, frozen=True):
-    """One project's memory.
+    """One project's memory."""
 
-    Attributes:
-        project: its key.
-        memories: active memories.
-        lines: lines of its index.
-        bytes: bytes of its index.
-        backlog: candidates that no dream has looked at.
-        oldest: when the first of them was noted, ISO time, or "".
-    """
-
-    project: str
-    memories: int = 0
-    lines: int = 0
-    bytes: int = 0
-    backlog: int = 0
-    oldest: str = ""
+    project: str  # its key
+    memories: int = 0  # active memories
+    lines: int = 0  # lines of its index
+    bytes: int = 0  # bytes of its index
+    backlog: int = 0  # candidates that no dream has looked at
+    oldest: str = ""  # when the first of them was noted, ISO time, or ""
 
     def share(self, lines: int, size: int) -> float:
         """Return how full the index is, of its lines or its bytes, whichever is fuller; 1.0 is full."""
@@ -88,66 +73,40 @@ class Footprint(msgspec.Struct, frozen=True):
 
 
 class Night(msgspec.Struct, frozen=True, kw_only=True):
-    """One run, whichever job it was; a line of the history.
+    """One run, whichever job it was; a line of the history."""
 
-    Attributes:
-        v: version of the form.
-        job: name of the job.
-        run_id: id of the run.
-        at: when it began, ISO time.
-        seconds: how long it took.
-        outcome: Completed, Skipped, Parked, PartlyFailed, Failed, Broken (it could not even begin) or Stopped (it was
-            killed, cancelled or cut off before it was over).
-        partial: whether only chosen projects were worked on.
-        projects: how many there were.
-        sessions: how many sessions they had.
-        changed: how many of these had changed since the run before and were worth reading, or were read with effect.
-        dreams: dreams that were committed.
-        counts: the counters of the report.
-        refusals: closed gates by gate.
-        failed: failures; the first of them stand in ``failures``.
-        parked: dreams that wait for a person; ``lossy`` says why those wait that would lose too much.
-        unknown: records by a type that this version does not know.
-        spent: what a model cost.
-        memories: active memories of all projects.
-        backlog: candidates that no dream has looked at; ``oldest`` is when the first of them was noted, or "".
-        folders: the memory folders that are nearest to their limits.
-        limits: the limits of their indexes.
-        steps: seconds by step; ``slowest`` are single projects.
-        needs: things that waited for a person after it and were worth their time.
-        alarms: what was raised.
-        found_by: of a run that was stopped, the run that found it so and put it here.
-    """
-
-    v: int = VERSION
-    job: str
-    run_id: str
-    at: str
-    seconds: float = 0.0
+    v: int = VERSION  # version of the form
+    job: str  # name of the job
+    run_id: str  # id of the run
+    at: str  # when it began, ISO time
+    seconds: float = 0.0  # how long it took
+    # Completed, Skipped, Parked, PartlyFailed, Failed, Broken (it could not even begin) or Stopped (it was killed,
+    # cancelled or cut off before it was over)
     outcome: str = "Completed"
-    partial: bool = False
-    projects: int = 0
-    sessions: int = 0
+    partial: bool = False  # whether only chosen projects were worked on
+    projects: int = 0  # how many there were
+    sessions: int = 0  # how many sessions they had
+    # how many of these had changed since the run before and were worth reading, or were read with effect
     changed: int = 0
-    dreams: int = 0
-    counts: dict[str, int] = {}
-    refusals: dict[str, int] = {}
-    failed: int = 0
+    dreams: int = 0  # dreams that were committed
+    counts: dict[str, int] = {}  # the counters of the report
+    refusals: dict[str, int] = {}  # closed gates by gate
+    failed: int = 0  # failures; the first of them stand in ``failures``
     failures: list[str] = []
-    parked: int = 0
+    parked: int = 0  # dreams that wait for a person; ``lossy`` says why those wait that would lose too much
     lossy: list[str] = []
-    unknown: dict[str, int] = {}
-    spent: Spent = Spent()
-    memories: int = 0
-    backlog: int = 0
+    unknown: dict[str, int] = {}  # records by a type that this version does not know
+    spent: Spent = Spent()  # what a model cost
+    memories: int = 0  # active memories of all projects
+    backlog: int = 0  # candidates that no dream has looked at; ``oldest`` is when the first of them was noted, or ""
     oldest: str = ""
-    folders: list[Footprint] = []
-    limits: Limits = Limits()
-    steps: dict[str, float] = {}
+    folders: list[Footprint] = []  # the memory folders that are nearest to their limits
+    limits: Limits = Limits()  # the limits of their indexes
+    steps: dict[str, float] = {}  # seconds by step; ``slowest`` are single projects
     slowest: list[Span] = []
-    needs: int = 0
-    alarms: list[Alarm] = []
-    found_by: str = ""
+    needs: int = 0  # things that waited for a person after it and were worth their time
+    alarms: list[Alarm] = []  # what was raised
+    found_by: str = ""  # of a run that was stopped, the run that found it so and put it here
 
     @property
     def has_looked(self) -> bool:

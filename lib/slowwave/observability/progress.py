@@ -109,35 +109,21 @@ log = logger_of(__name__)
 
 
 class AtWork(msgspec.Struct, frozen=True, kw_only=True):
-    """What the note of a run says.
+    """What the note of a run says."""
 
-    Attributes:
-        v: version of the form.
-        job: name of the job.
-        run_id: id of the run.
-        at: when it began, ISO time, as its own clock said.
-        partial: whether only chosen projects are worked on.
-        owner: the process.
-        step: the step that it is in, "" before the first.
-        done: how much of the step is done.
-        of: how much there is to do.
-        seconds: how long it had been at work at its last sign.
-        sign: when that was, in seconds since 1970.
-        ended: why it ended before it was over, or how it ended where the history could not be written; "" while it
-            works, and for good where it was killed.
-    """
-
-    v: int = VERSION
-    job: str
-    run_id: str
-    at: str
-    owner: Owner
-    partial: bool = False
-    step: str = ""
-    done: int = 0
-    of: int = 0
-    seconds: float = 0.0
-    sign: float = 0.0
+    v: int = VERSION  # version of the form
+    job: str  # name of the job
+    run_id: str  # id of the run
+    at: str  # when it began, ISO time, as its own clock said
+    owner: Owner  # the process
+    partial: bool = False  # whether only chosen projects are worked on
+    step: str = ""  # the step that it is in, "" before the first
+    done: int = 0  # how much of the step is done
+    of: int = 0  # how much there is to do
+    seconds: float = 0.0  # how long it had been at work at its last sign
+    sign: float = 0.0  # when that was, in seconds since 1970
+    # why it ended before it was over, or how it ended where the history could not be written; "" while it works, and
+    # for good where it was killed
     ended: str = ""
 
     @property

@@ -30,19 +30,12 @@ class Week(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the report is made of.
+    """What the report is made of."""
 
-    Attributes:
-        nights: the history, oldest first; at least one night.
-        weeks: bytes that went, oldest week first.
-        problems: what of the history could not be read.
-        known: what is remembered, what was learned lately, and what waits for a person.
-    """
-
-    nights: Sequence[Night]
-    weeks: Sequence[Week] = ()
-    problems: Sequence[str] = ()
-    known: Known = NOTHING_KNOWN
+    nights: Sequence[Night]  # the history, oldest first; at least one night
+    weeks: Sequence[Week] = ()  # bytes that went, oldest week first
+    problems: Sequence[str] = ()  # what of the history could not be read
+    known: Known = NOTHING_KNOWN  # what is remembered, what was learned lately, and what waits for a person
 
     @property
     def latest(self) -> Night:

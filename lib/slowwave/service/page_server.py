@@ -102,23 +102,14 @@ def _token() -> str:
 
 @dataclass(slots=True)
 class Pages:
-    """What the server answers with.
+    """What the server answers with."""
 
-    Attributes:
-        settings: returns the settings in force.
-        environ: the environment.
-        clock: what time it is.
-        form: what each decision has to send along.
-        lock: one decision at a time.
-        said: what became of the last decision, shown once; ``undo`` is the id by which it is taken back.
-    """
-
-    settings: Callable[[], Settings]
+    settings: Callable[[], Settings]  # returns the settings in force
     environ: Mapping[str, str]
     clock: Clock
-    form: str = field(default_factory=_token)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    said: str = ""
+    form: str = field(default_factory=_token)  # what each decision has to send along
+    lock: threading.Lock = field(default_factory=threading.Lock)  # one decision at a time
+    said: str = ""  # what became of the last decision, shown once; ``undo`` is the id by which it is taken back
     undo: str = ""
 
     def page(self) -> str:
