@@ -15,10 +15,7 @@ _HOSTILE = tuple(
             ),
             "sets earlier instructions aside",
         ),
-        (
-            r"\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|k|da)?sh\b",
-            "runs a download",
-        ),
+        (r"\b(?:curl|wget|iwr|invoke-webrequest)\b[^\n]{0,200}\|\s*(?:sudo\s+)?(?:ba|z|k|da)?sh\b", "runs a download"),
         (r"\b(?:bash|sh|eval|source)\b[^\n]{0,20}(?:<\(|\$\(|`)\s*(?:curl|wget)\b", "runs a download"),
         (
             (
@@ -54,10 +51,7 @@ _HOSTILE = tuple(
             ),
             "gives the agent another role",
         ),
-        (
-            r"\b(?:new|updated|real|hidden) (?:system )?(?:instructions?|prompt)s?\s*:",
-            "claims to be new instructions",
-        ),
+        (r"\b(?:new|updated|real|hidden) (?:system )?(?:instructions?|prompt)s?\s*:", "claims to be new instructions"),
         (r"<\|?(?:im_start|im_end|system|endoftext)\|?>|\[/?(?:INST|SYSTEM)\]", "imitates the marks of a chat"),
         (r"\brm\s+-rf?\s+(?:--no-preserve-root\s+)?[/~](?:\s|$|\*)", "removes everything"),
         (

@@ -31,11 +31,7 @@ _ACTIONS = {
         "show_quarantine",
     ),
     "review": ("what waits for you, the same as slowwave review", "review", "review"),
-    "share": (
-        "what a team shares in its repository; with IDs, share these",
-        "memory_exchange",
-        "show_shared",
-    ),
+    "share": ("what a team shares in its repository; with IDs, share these", "memory_exchange", "show_shared"),
     "remember": ("for agents: ask that words of this session be remembered", "memory_exchange", "ask_remember"),
     "forget": ("for agents: ask a person to drop what some words name", "memory_exchange", "ask_forget"),
 }

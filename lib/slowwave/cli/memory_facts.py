@@ -33,11 +33,7 @@ from slowwave.stores.projects import short_names
 
 # what becomes of a memory, as every other screen calls it
 _NAMES = {"held": "true", "candidates": "noted as", "successor": "replaced by"}
-_STATUS = {
-    "superseded": "replaced",
-    "removed-by-person": "dropped by you",
-    "edited-by-person": "reworded by you",
-}
+_STATUS = {"superseded": "replaced", "removed-by-person": "dropped by you", "edited-by-person": "reworded by you"}
 # whose words a note is, for a person
 SPEAKERS = {
     "user_explicit": "typed, pasted or chosen in the session",

@@ -214,12 +214,7 @@ def add_settings_options(parser: Place) -> None:
     )
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings file (TOML)")
     parser.add_argument(
-        "--set",
-        dest="overrides",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="override one setting",
+        "--set", dest="overrides", action="append", default=[], metavar="KEY=VALUE", help="override one setting"
     )
 
 

@@ -163,11 +163,7 @@ def _trash(args: argparse.Namespace) -> int:
     from datetime import datetime  # noqa: PLC0415 - --help stays fast
 
     from slowwave.report import readable  # noqa: PLC0415 - as above
-    from slowwave.stores.trash import (  # noqa: PLC0415 - as above
-        trash_folder,
-        trash_items,
-        trash_size,
-    )
+    from slowwave.stores.trash import trash_folder, trash_items, trash_size  # noqa: PLC0415 - as above
 
     grace = settings_of(args).retention.grace
     now = SystemClock().now()

@@ -495,11 +495,7 @@ _TO_ERASE = {
     "forget": "Memories that would go",
 }
 _WHOLE = ("goes", "erased")
-_ALWAYS = {
-    "refused": "Left alone, and still there",
-    "not searched": "Not searched",
-    "certificate": "Certificate",
-}
+_ALWAYS = {"refused": "Left alone, and still there", "not searched": "Not searched", "certificate": "Certificate"}
 
 
 def erased(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:

@@ -19,15 +19,7 @@ from slowwave.cli.output import say, warn
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, SlowwaveError, UsageError
 from slowwave.files import private_folder
-from slowwave.service.deployments import (
-    POOL,
-    Document,
-    as_switched,
-    in_pool,
-    in_time_zone,
-    read_project,
-    time_zone,
-)
+from slowwave.service.deployments import POOL, Document, as_switched, in_pool, in_time_zone, read_project, time_zone
 from slowwave.service.page_server import page_served
 from slowwave.service.server import (
     entrypoint_of,

@@ -67,12 +67,7 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def checks(
-    settings: Settings,
-    environ: Mapping[str, str],
-    clock: Clock,
-    *,
-    ask_model: bool = False,
-    read_archive: bool = False,
+    settings: Settings, environ: Mapping[str, str], clock: Clock, *, ask_model: bool = False, read_archive: bool = False
 ) -> Iterator[Check]:
     """Yield every check, cheap ones first.
 
@@ -556,12 +551,7 @@ def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:
     online = [worker["name"] for worker in workers if worker["status"] == "ONLINE"]
     if not online:
         seen = f"no worker of pool {pool} is at work: no night will run"
-        return Check(
-            "worker",
-            ok=False,
-            seen=seen,
-            fix=worker_command(pool),
-        )
+        return Check("worker", ok=False, seen=seen, fix=worker_command(pool))
     return Check("worker", ok=True, seen=f"{len(online)} at work for pool {pool}")
 
 

@@ -239,11 +239,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refuse(self) -> None:
         self.close_connection = True
-        self._answer(
-            HTTPStatus.FORBIDDEN,
-            _WHOLE,
-            kind="text/plain",
-        )
+        self._answer(HTTPStatus.FORBIDDEN, _WHOLE, kind="text/plain")
 
     def _answer(self, status: HTTPStatus, text: str, kind: str = "text/html") -> None:
         data = text.encode("utf-8", "backslashreplace")
