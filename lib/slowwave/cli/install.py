@@ -5,8 +5,15 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from slowwave.cli.output import harmless, say, say_json
-from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
+from slowwave.cli.terminal import (
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    harmless,
+    say,
+    say_json,
+    settings_of,
+)
 from slowwave.errors import DONE, PARTLY_FAILED, UsageError
 from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.files import install
@@ -117,7 +124,7 @@ def run_mcp(args: argparse.Namespace) -> int:
     """
     settings = settings_of(args)
     try:
-        from slowwave.mcp.server import serve  # noqa: PLC0415 - --help stays fast
+        from slowwave.mcp import serve  # noqa: PLC0415 - --help stays fast
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from slowwave.cli.output import bold, counted, dim, harmless, say, say_json, screen_width, wrapped
-from slowwave.cli.parser import settings_of
+from slowwave.cli.terminal import bold, counted, dim, harmless, say, say_json, screen_width, settings_of, wrapped
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
 from slowwave.formats.rows import names_row

@@ -8,9 +8,23 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.output import bad, bold, dim, say, say_json, screen_width, short_time, wrapped
-from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, positive, settings_of
 from slowwave.cli.screen import change_lines
+from slowwave.cli.terminal import (
+    Parser,
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    bad,
+    bold,
+    dim,
+    positive,
+    say,
+    say_json,
+    screen_width,
+    settings_of,
+    short_time,
+    wrapped,
+)
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.transaction import recover

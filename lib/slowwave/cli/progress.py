@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import msgspec
 
-from slowwave.cli.output import harmless
+from slowwave.cli.terminal import harmless
 from slowwave.observability.progress import LOOK, watched_by, words
 
 if TYPE_CHECKING:

@@ -5,8 +5,21 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from slowwave.cli.output import bold, counted, dim, open_to, say, say_json, warn
-from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, declared, settings_of
+from slowwave.cli.terminal import (
+    Parser,
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    bold,
+    counted,
+    declared,
+    dim,
+    open_to,
+    say,
+    say_json,
+    settings_of,
+    warn,
+)
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE
 

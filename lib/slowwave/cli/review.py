@@ -10,9 +10,21 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.memory_facts import SPEAKERS, chosen
-from slowwave.cli.output import bold, dim, harmless, say, say_json, screen_width, warn, wrapped
-from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.screen import ask_lines
+from slowwave.cli.terminal import (
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    bold,
+    dim,
+    harmless,
+    say,
+    say_json,
+    screen_width,
+    settings_of,
+    warn,
+    wrapped,
+)
 from slowwave.clock import SystemClock
 from slowwave.consolidation.inbox import Parked
 from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, SlowwaveError, UsageError

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from slowwave.cli.output import say, say_json, warn
-from slowwave.cli.parser import (
+from slowwave.cli.progress import WISHES, shown_progress
+from slowwave.cli.screen import show, show_backfill
+from slowwave.cli.terminal import (
     Options,
     Parser,
     Place,
@@ -21,10 +22,11 @@ from slowwave.cli.parser import (
     add_project_option,
     add_settings_options,
     positive,
+    say,
+    say_json,
     settings_of,
+    warn,
 )
-from slowwave.cli.progress import WISHES, shown_progress
-from slowwave.cli.screen import show, show_backfill
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, InterruptedRunError, UsageError
 from slowwave.jobs import JOBS

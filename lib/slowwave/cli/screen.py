@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.output import bad, bold, dim, open_to, say, screen_width, short_time, wrapped
+from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, short_time, wrapped
 from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words

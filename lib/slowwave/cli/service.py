@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from slowwave.cli.output import say, warn
+from slowwave.cli.terminal import say, warn
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, SlowwaveError, UsageError
 from slowwave.files import private_folder

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.cli.parser import (
+from slowwave.cli.terminal import (
     Parser,
     Undeclared,
     add_json_option,

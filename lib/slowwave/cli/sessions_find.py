@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import to_builtins
 
-from slowwave.cli.output import (
+from slowwave.cli.terminal import (
     bold,
     counted,
     dim,
     say,
     say_json,
     screen_width,
+    settings_of,
     short_time,
     shortened,
     tell_damage,
     warn,
     wrapped,
 )
-from slowwave.cli.parser import settings_of
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UnreadableError, UsageError
 from slowwave.formats.model import Problem

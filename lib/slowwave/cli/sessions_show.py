@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from slowwave.cli.output import bold, counted, harmless, say, say_json, tell_damage, warn
-from slowwave.cli.parser import settings_of
-from slowwave.cli.sessions_target import Target, opened, readable_session
+from slowwave.cli.sessions_context import Target, opened, readable_session
+from slowwave.cli.terminal import bold, counted, harmless, say, say_json, settings_of, tell_damage, warn
 from slowwave.errors import DONE
 from slowwave.formats.messages import normal_form, state_of
 from slowwave.formats.model import Message, Problem, Transcript

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from slowwave.cli.output import counted, say, say_json, short_time, warn
-from slowwave.cli.parser import settings_of
-from slowwave.cli.sessions_target import chosen_session, opened, path_of, refuse_archived
+from slowwave.cli.sessions_context import chosen_session, opened, path_of, refuse_archived
+from slowwave.cli.terminal import counted, say, say_json, settings_of, short_time, warn
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.formats.append import SUFFIX, numbered_parts, session_stem

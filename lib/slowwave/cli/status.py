@@ -5,7 +5,10 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from slowwave.cli.output import (
+from slowwave.cli.terminal import (
+    add_json_option,
+    add_project_option,
+    add_settings_options,
     bad,
     bold,
     counted,
@@ -16,10 +19,10 @@ from slowwave.cli.output import (
     say_json,
     screen_height,
     screen_width,
+    settings_of,
     short_time,
     wrapped,
 )
-from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.clock import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, SettingsError
 from slowwave.quantities import OFF

@@ -36,9 +36,8 @@ from slowwave.observability.night import (
     night_of,
     read_nights,
 )
-from slowwave.observability.page import view_with, write_page
+from slowwave.observability.page import View, view_with, write_page
 from slowwave.observability.progress import Noting, begun, end_note, note_path, settle, watched_by, watcher, write_note
-from slowwave.observability.sections import View
 from slowwave.observability.telemetry import export, log_night, post
 from slowwave.places import home_folder
 from slowwave.report import Report, counted

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 # What a run logs: its stages, the phases of its dreams, what was refused, damaged or failed, and how it ended.
 #
 # As a JSON object a line for machines that collect them, where the settings ask for it; a scheduler keeps the same
-# lines with its run (``tasks/logs.py``).
+# lines with its run (``tasks/runs.py``).
 
 ROOT = "slowwave"
 log = logger_of(__name__)
