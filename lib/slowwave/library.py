@@ -9,10 +9,10 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.clock import Clock, SystemClock
 from slowwave.consolidation.gates import changed_since, read_state, render_state, session_gate, time_gate
 from slowwave.consolidation.lock import DreamLock, refusal
 from slowwave.consolidation.lock import held as held_by_dream
+from slowwave.context import Clock, SystemClock
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.files import atomic_write, private_folder
 from slowwave.formats.append import PART_BYTES

@@ -15,8 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from slowwave.errors import LockHeldError, UnreadableError
-from slowwave.files import private_folder, require_file
-from slowwave.places import state_folder
+from slowwave.files import private_folder, require_file, state_folder
 
 
 @contextmanager

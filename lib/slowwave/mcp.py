@@ -34,6 +34,7 @@ from mcp_types import (
 from slowwave import __version__
 from slowwave.consolidation.snapshot import still_told
 from slowwave.errors import NotFoundError, SlowwaveError, told
+from slowwave.files import archive_folder
 from slowwave.formats.messages import state_of
 from slowwave.formats.model import Message
 from slowwave.formats.registry import by_name
@@ -43,7 +44,6 @@ from slowwave.memory.book import Memory, read_book, standing_of
 from slowwave.memory.evidence import check_all, said_at
 from slowwave.memory.folder import NAME, global_folder
 from slowwave.memory.search import Line, lines_of_others, search_memories
-from slowwave.places import archive_folder
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 from slowwave.settings import Settings

@@ -13,11 +13,10 @@ from pathlib import Path
 
 import orjson
 
-from slowwave.clock import SystemClock
 from slowwave.compaction.job.planning import planned
 from slowwave.compaction.job.reading import read_session
 from slowwave.compaction.plan import Budget
-from slowwave.context import Run, new_run_id
+from slowwave.context import Run, SystemClock, new_run_id
 from slowwave.formats.model import SessionFiles
 from slowwave.jobs.backfill.landing import land_shard
 from slowwave.jobs.backfill.run import begin, end

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slowwave.clock import FixedClock
 from slowwave.compaction.calls import answers
 from slowwave.compaction.job.book import read_book
 from slowwave.compaction.job.reading import read_session
@@ -16,6 +15,7 @@ from slowwave.compaction.job.recovery import undo
 from slowwave.compaction.job.run import Compacting
 from slowwave.compaction.job.story import compact_sessions
 from slowwave.compaction.job.summary import by_ledger
+from slowwave.context import FixedClock
 from slowwave.formats.model import Message, SessionFiles
 from slowwave.formats.registry import sniff
 from slowwave.formats.sessions import StoredSession

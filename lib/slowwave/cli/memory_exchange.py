@@ -28,15 +28,15 @@ from slowwave.cli.terminal import (
     warn,
     wrapped,
 )
-from slowwave.clock import SystemClock
 from slowwave.consolidation.facts import doubts_of
 from slowwave.consolidation.snapshot import still_told
 from slowwave.consolidation.team import accept_for_team, share, team_of
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UnreadableError, UsageError
 from slowwave.extraction.candidates import MAX_TEXT, read_quarantine
-from slowwave.files import atomic_write
+from slowwave.files import agent_around, atomic_write
+from slowwave.hostile import one_line
 from slowwave.jobs.review import Desk, TakenBack
-from slowwave.letters import one_line
 from slowwave.memory.book import Book, Memory, read_book, standing_of
 from slowwave.memory.delivery.sections import section_of, with_section
 from slowwave.memory.effects import Case, Effect, effects_of
@@ -50,7 +50,6 @@ from slowwave.memory.team import OtherLine, mine_of, read_others
 from slowwave.memory.transaction import read_manifest
 from slowwave.memory.undo import difference
 from slowwave.models.base import bytes_of
-from slowwave.places import agent_around
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
@@ -393,8 +392,8 @@ def take_back(args: argparse.Namespace) -> int:
             refused.append(error)
     if refused and not done:
         raise refused[0]
-    for told in (*(text for one in done for text in one.warnings), *map(str, refused)):
-        warn(told)
+    for line in (*(text for one in done for text in one.warnings), *map(str, refused)):
+        warn(line)
     if args.json:
         say_json(done)
     else:
@@ -410,8 +409,8 @@ def drop(args: argparse.Namespace) -> int:
     if agent := agent_around(os.environ):
         raise RefusedError(f"slowwave memory drop: a person decides, and {agent} runs this; use a terminal of your own")
     done = Desk(args.folders, settings_of(args), os.environ, SystemClock()).drop(args.id)
-    for told in (text for one in done for text in one.warnings):
-        warn(told)
+    for line in (text for one in done for text in one.warnings):
+        warn(line)
     if args.json:
         say_json(msgspec.to_builtins(one) for one in done)
         return DONE

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from slowwave.cli.terminal import bold, counted, dim, harmless, say, say_json, screen_width, settings_of, wrapped
-from slowwave.clock import SystemClock
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
+from slowwave.files import archive_folder
 from slowwave.formats.rows import names_row
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.authors import Authors, read_writes
@@ -25,7 +26,6 @@ from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover
 from slowwave.observability.lessons import dreams_of
-from slowwave.places import archive_folder
 from slowwave.quantities import moment
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.projects import short_names

@@ -20,7 +20,7 @@ from slowwave.cli.terminal import (
     settings_of,
     warn,
 )
-from slowwave.clock import SystemClock
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def _audit(args: argparse.Namespace) -> int:
 
 def _verify(args: argparse.Namespace) -> int:
     """Check every line of the log against the one before it, and every file in every pack against its hash."""
-    from slowwave.places import archive_folder  # noqa: PLC0415 - --help stays fast
+    from slowwave.files import archive_folder  # noqa: PLC0415 - --help stays fast
     from slowwave.retention.audit import AuditLog  # noqa: PLC0415 - as above
     from slowwave.stores.archive.shelf import Shelf  # noqa: PLC0415 - as above
 

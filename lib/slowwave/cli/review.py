@@ -25,12 +25,12 @@ from slowwave.cli.terminal import (
     warn,
     wrapped,
 )
-from slowwave.clock import SystemClock
 from slowwave.consolidation.inbox import Parked
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, SlowwaveError, UsageError
+from slowwave.files import agent_around
 from slowwave.jobs.review import Decision, Desk, Waits
 from slowwave.locks import beside_jobs
-from slowwave.places import agent_around
 from slowwave.stores.projects import short_names
 
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")

@@ -27,7 +27,7 @@ from slowwave.cli.terminal import (
     settings_of,
     warn,
 )
-from slowwave.clock import SystemClock
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, InterruptedRunError, UsageError
 from slowwave.jobs import JOBS
 from slowwave.quantities import moment

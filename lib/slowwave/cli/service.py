@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from slowwave.cli.terminal import say, warn
-from slowwave.clock import SystemClock
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, SlowwaveError, UsageError
 from slowwave.files import private_folder
 from slowwave.service.deployments import POOL, Document, as_switched, in_pool, in_time_zone, read_project, time_zone

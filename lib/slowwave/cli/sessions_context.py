@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
 from slowwave.cli.terminal import bold, say, say_json, settings_of, tell_damage, warn
 from slowwave.errors import DONE, NotFoundError, RefusedError, UnknownDialectError, UnreadableError, UsageError
+from slowwave.files import archive_folder
 from slowwave.formats.client import Dialect, Notes
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import normal_form
@@ -22,7 +23,6 @@ from slowwave.formats.registry import EXPECTED, by_name, client_of, read_for_con
 from slowwave.formats.sessions import FoundSession, StoreProblem
 from slowwave.formats.tail import FileNotes, context_notes
 from slowwave.formats.walk import SUFFIX
-from slowwave.places import archive_folder
 from slowwave.stores.roots import read_head, session_of_path
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def export(args: argparse.Namespace) -> int:
     import json  # noqa: PLC0415 - a context needs none of these
     import shlex  # noqa: PLC0415 - as above
 
-    from slowwave.clock import SystemClock  # noqa: PLC0415 - as above
+    from slowwave.context import SystemClock  # noqa: PLC0415 - as above
     from slowwave.files import atomic_write  # noqa: PLC0415 - as above
     from slowwave.formats.opencode.export import Said, exported  # noqa: PLC0415 - as above
 

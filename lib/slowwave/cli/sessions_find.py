@@ -26,11 +26,11 @@ from slowwave.cli.terminal import (
     warn,
     wrapped,
 )
-from slowwave.clock import SystemClock
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UnreadableError, UsageError
+from slowwave.files import archive_folder
 from slowwave.formats.model import Problem
 from slowwave.formats.registry import NAMES
-from slowwave.places import archive_folder
 from slowwave.quantities import moment
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import Listing, Wanted, list_sessions

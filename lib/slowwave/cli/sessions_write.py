@@ -12,13 +12,13 @@ import msgspec
 
 from slowwave.cli.sessions_context import chosen_session, opened, path_of, refuse_archived
 from slowwave.cli.terminal import counted, say, say_json, settings_of, short_time, warn
-from slowwave.clock import SystemClock
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
+from slowwave.files import archive_folder, home_folder
 from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import FoundSession, StoredSession
 from slowwave.formats.writing import Compaction, Draft, Means, Target, checked, unknown
-from slowwave.places import archive_folder, home_folder
 from slowwave.stores.roots import found_sessions, meant_session
 from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, plan_removal, trash_folder, trash_items
 from slowwave.stores.writers import Opened, Writers, folder_for, held

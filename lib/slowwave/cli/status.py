@@ -23,7 +23,7 @@ from slowwave.cli.terminal import (
     short_time,
     wrapped,
 )
-from slowwave.clock import SystemClock
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, SettingsError
 from slowwave.quantities import OFF
 from slowwave.report import readable

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.extraction.candidates import Quarantined, append_quarantine
 from slowwave.extraction.failures import FILE as FAILURES
 from slowwave.extraction.failures import Failure, append_failures, read_failures

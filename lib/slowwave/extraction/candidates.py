@@ -10,8 +10,7 @@ import msgspec
 
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem, RowSpan, Span
-from slowwave.hostile import hostile_reason
-from slowwave.letters import one_line
+from slowwave.hostile import hostile_reason, one_line
 from slowwave.memory.candidates import append_lines
 from slowwave.memory.dates import dated
 from slowwave.memory.guard import OWN_FOLDER, guarded

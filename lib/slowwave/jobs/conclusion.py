@@ -16,6 +16,7 @@ import msgspec
 
 from slowwave.consolidation.gates import ENOUGH, due_after
 from slowwave.errors import SlowwaveError, told
+from slowwave.files import home_folder
 from slowwave.jobs.run import folders_of, journal_of, memory_folders
 from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS, unfit
@@ -39,7 +40,6 @@ from slowwave.observability.night import (
 from slowwave.observability.page import View, view_with, write_page
 from slowwave.observability.progress import Noting, begun, end_note, note_path, settle, watched_by, watcher, write_note
 from slowwave.observability.telemetry import export, log_night, post
-from slowwave.places import home_folder
 from slowwave.report import Report, counted
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS, redactor_of

@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write, private_folder
+from slowwave.files import REPORT, atomic_write, private_folder, state_folder
 from slowwave.observability.alarms import REMEMBERING
 from slowwave.observability.charts import Bar, Chart, Section, duration, number, plain, svg
 from slowwave.observability.lessons import Learned, by_reason, in_words
 from slowwave.observability.memories import NOTHING_KNOWN, Known, memories_html
 from slowwave.observability.night import Night, state
-from slowwave.places import REPORT, state_folder
 from slowwave.report import counted, readable
 from slowwave.retention.audit import AuditLog, Line
 from slowwave.stores.projects import short_names

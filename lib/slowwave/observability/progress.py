@@ -18,9 +18,8 @@ import msgspec
 
 from slowwave.consolidation.lock import Owner, is_provably_dead, this_process
 from slowwave.errors import UnreadableError
-from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder, require_file
+from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder, require_file, state_folder
 from slowwave.observability.night import STOPPED, Night, append_night, moment, read_nights
-from slowwave.places import state_folder
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS
 

@@ -21,11 +21,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from slowwave.clock import Clock
 from slowwave.consolidation.gates import read_state
 from slowwave.consolidation.lock import refusal
+from slowwave.context import Clock
 from slowwave.errors import ServerError, SettingsError, SlowwaveError
-from slowwave.files import is_leftover
+from slowwave.files import archive_folder, config_folder, data_folder, is_leftover, scheduler_folder, state_folder
 from slowwave.formats.registry import CLIENTS
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
@@ -40,7 +40,6 @@ from slowwave.models.base import Ask, Meter, ModelError
 from slowwave.models.command import found_program
 from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
-from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
 from slowwave.service.deployments import server_doubts, worker_command
 from slowwave.service.page_server import served_place
 from slowwave.service.server import HOST, is_healthy, kept_port, named_server

@@ -21,15 +21,14 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.errors import SlowwaveError, told
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.files import atomic_write, file_bytes, home_folder, private_folder, state_folder
 from slowwave.jobs.conclusion import view_now
 from slowwave.jobs.review import VERBS, Desk, Verb
 from slowwave.jobs.run import memory_folders
 from slowwave.observability.memories import known_of
 from slowwave.observability.page import html_of
-from slowwave.places import home_folder, state_folder
 from slowwave.secrets.logs import logger_of
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings

@@ -24,10 +24,9 @@ from urllib.parse import urlsplit
 import msgspec
 
 from slowwave.errors import ServerError, SlowwaveError, UnreadableError, UsageError
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.files import atomic_write, file_bytes, home_folder, private_folder, scheduler_folder, state_folder
 from slowwave.jobs.run import LEAST_ROOM, require_input, require_places, require_room
 from slowwave.observability.progress import REACH, START, watcher
-from slowwave.places import home_folder, scheduler_folder, state_folder
 from slowwave.settings import load_settings
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.clock import FixedClock
 from slowwave.compaction.items import Item
 from slowwave.compaction.job.book import Expected, content_stamp, ids_of, time_of
 from slowwave.compaction.job.planning import tokens_after
 from slowwave.compaction.job.reading import Reading, read_session
 from slowwave.compaction.plan import Plan
+from slowwave.context import FixedClock
 from slowwave.errors import MovedError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
 from slowwave.formats.append import SUFFIX, numbered_parts, session_stem

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slowwave.letters import visible
+from slowwave.hostile import visible
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.model import Candidate
 from slowwave.models.base import estimated_tokens

@@ -13,13 +13,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
+from slowwave.files import home_folder
 from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Hook, is_folder
 from slowwave.formats.salvage import whole
 from slowwave.formats.sessions import Place, StoredSession, StoreProblem
 from slowwave.formats.times import parse_time
 from slowwave.formats.walk import MEMORY, SIDE_FOLDER, SIDE_PREFIX, SUFFIX, SUFFIXES, names_in
 from slowwave.locks import created_at, is_running, start_ticks
-from slowwave.places import home_folder
 
 # A record that carries one of these is Claude Code's, also where a `session_id` stands beside it.
 ENVELOPE = frozenset({"sessionId", "leafUuid", "parentUuid", "isSidechain", "isSnapshotUpdate", "snapshotMessageId"})

@@ -7,11 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from slowwave.files import home_folder
 from slowwave.formats.client import Belongings, CompactionRules, DeliveryRules, is_folder
 from slowwave.formats.pi.client import TreeFiles
 from slowwave.formats.sessions import FoundFile, FoundSession, Place, StoredSession, StoreProblem, key_in_database
 from slowwave.formats.walk import SUFFIX, K, Walk, names_in
-from slowwave.places import home_folder
 
 if TYPE_CHECKING:
     from slowwave.formats.notes import Note

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.formats.database import opened_read_only, text_of
 from slowwave.formats.opencode.records import object_in
