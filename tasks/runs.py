@@ -84,13 +84,7 @@ def progress(key: str, number: int) -> Callable[[int], None]:
 
 
 class Shown:
-    """Shows how far one step is as an artifact, and tells whoever else watches.
-
-    Args:
-        key: of the artifact.
-        step: the step that is shown.
-        other: who else watches.
-    """
+    """Shows how far one step is as an artifact, and tells whoever else watches."""
 
     def __init__(self, key: str, step: str, other: Watcher) -> None:
         self._key, self._step, self._other = key, step, other

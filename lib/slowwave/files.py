@@ -97,11 +97,7 @@ def at_fault_point(event: str, path: Path | str) -> None:
 
 
 def write_all(fd: int, data: bytes | memoryview) -> None:
-    """Write every byte, going on after a short write.
-
-    Raises:
-        OSError: the disk is full or the descriptor is not writable.
-    """
+    """Write every byte, going on after a short write."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
@@ -111,9 +107,6 @@ def private_folder(path: Path) -> None:
     """Make a folder for its owner alone, and so whatever is missing above it; one that is there keeps its mode.
 
     ``Path.mkdir`` gives its mode to the last folder only: those above it would be as open as the umask lets them be.
-
-    Raises:
-        OSError: it cannot be made, or something that is no folder stands there.
     """
     if path.is_dir():
         return
@@ -145,11 +138,7 @@ def open_file(path: Path) -> int:
 
 
 def require_file(path: Path, at: os.stat_result) -> None:
-    """Refuse what stands in the place of a file and is none.
-
-    Raises:
-        UnreadableError: it is a folder, a pipe, a device or a socket.
-    """
+    """Refuse what stands in the place of a file and is none."""
     if not stat.S_ISREG(at.st_mode):
         kind = next((name for is_one, name in _KINDS if is_one(at.st_mode)), "something else")
         raise UnreadableError(path, f"is {kind} where a file is expected", "move it away")
@@ -222,8 +211,7 @@ def atomic_write(path: Path, chunks: bytes | Iterable[bytes | memoryview], *, mo
     A reader sees the old or the new content and nothing in between, also after a kill. The mode of an existing file
     is kept unless ``mode`` says otherwise; a new file gets 0o600, since transcripts and memories are private.
 
-    Raises:
-        OSError: the folder is missing or not writable, or the disk is full; the old content is untouched.
+    Where the folder is missing or not writable, or the disk is full (OSError), the old content is untouched.
     """
     with replacement(path, mode=mode) as fd:
         for chunk in [chunks] if isinstance(chunks, bytes) else chunks:

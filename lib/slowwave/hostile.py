@@ -198,11 +198,7 @@ def hostile_reason(text: str) -> str:
 
 
 def _steering(flat: str) -> str:
-    """Return how a text on one line tries to steer an agent, "" when it does not.
-
-    Args:
-        flat: the text as it looks, see :func:`slowwave.hostile.plain`.
-    """
+    """Return how a text on one line tries to steer an agent, "" when it does not."""
     for pattern, reason in _HOSTILE:
         for found in pattern.finditer(flat):
             if not _is_harmless(flat, found, reason):

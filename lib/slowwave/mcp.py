@@ -106,11 +106,7 @@ class Asked:
 
     @cached_property
     def project(self) -> Project:
-        """The project that the agent works in.
-
-        Raises:
-            NotFoundError: no session of any client worked there before.
-        """
+        """The project that the agent works in."""
         roots = Roots(self.settings, self.environ)
         wanted = [roots.root_of(folder) for folder in self.folders if folder.startswith("/") and "\0" not in folder]
         known = {project.root: project for project in known_projects(self.settings, self.environ).projects}
@@ -131,11 +127,7 @@ class Asked:
 
 
 def answer(question: MemorySearch | MemoryWhy | SessionsSearch | SessionShow, asked: Asked) -> dict[str, Any]:
-    """Return the answer to a question, at most :data:`MOST_ANSWER` characters of JSON.
-
-    Raises:
-        NotFoundError: there is no such project, memory or session.
-    """
+    """Return the answer to a question, at most :data:`MOST_ANSWER` characters of JSON."""
     return _bounded({"note": NOTE} | TOOLS[type(question)](question, asked))
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from slowwave.cli.memory_facts import MemoryFolder, notes_of, row_of, the_one
 from slowwave.cli.terminal import (
+    answer,
     bad,
     counted,
     dim,
@@ -105,21 +106,13 @@ def show_context(args: argparse.Namespace) -> int:
     ]
     standing = standing_of(book, settings_of(args).consolidation.half_lives)
     lines = best_lines(memories, standing, bytes_of(args.tokens))
-    if args.json:
-        shown = sum(not line.startswith("#") for line in lines)
-        say_json([{"project": folder.project, "lines": lines, "shown": shown, "memories": len(memories)}])
-    else:
-        say("\n".join(lines) or "Nothing is remembered that fits.")
-    return DONE
+    shown = sum(not line.startswith("#") for line in lines)
+    told = {"project": folder.project, "lines": lines, "shown": shown, "memories": len(memories)}
+    return answer(args, told, "\n".join(lines) or "Nothing is remembered that fits.")
 
 
 def _the_only(args: argparse.Namespace) -> MemoryFolder:
-    """Return the memory folder that is meant: of the project that was named, else of the one that we are in.
-
-    Raises:
-        NotFoundError: there is no memory folder.
-        UsageError: nothing says which of several is meant.
-    """
+    """Return the memory folder that is meant: of the project that was named, else of the one that we are in."""
     own: list[MemoryFolder] = [folder for folder in args.folders if not folder.is_global]
     if not own:
         raise NotFoundError("no memory folder; slowwave run nightly makes one")
@@ -236,11 +229,7 @@ def ask_forget(args: argparse.Namespace) -> int:
 
 
 def _tell_agent(args: argparse.Namespace, does: str) -> int:
-    """Say that the next night finds the request in the transcript: this call stands there, and is all that is needed.
-
-    Raises:
-        UsageError: no agent runs this, so that no transcript will show it.
-    """
+    """Say that the next night finds the request in the transcript, where this call stands: that is all it needs."""
     words = redactor_of(settings_of(args), os.environ, create=False)(" ".join(args.words))
     if not agent_around(os.environ):
         yours = {
@@ -254,11 +243,7 @@ def _tell_agent(args: argparse.Namespace, does: str) -> int:
         f"The next night {does} this if the person typed it in this session; else it waits until they accept it"
         " (slowwave review)."
     )
-    if args.json:
-        say_json([{"asked": args.action, "words": words}])
-    else:
-        say(told)
-    return DONE
+    return answer(args, {"asked": args.action, "words": words}, told)
 
 
 def show_quarantine(args: argparse.Namespace) -> int:
@@ -372,12 +357,9 @@ def show_diff(args: argparse.Namespace) -> int:
     """Print what a dream changed, file by file."""
     folder, manifest = the_one(args.folders, f"dream {args.dream}", lambda f: read_manifest(f.path, args.dream))
     text = difference(folder.path, args.dream)
-    if args.json:
-        files = {name: {"before": was, "after": now} for name, (was, now) in manifest.files.items()}
-        say_json([{"dream": args.dream, "memory": str(folder.path), "files": files, "diff": text}])
-    else:
-        say(text.removesuffix("\n"))
-    return DONE
+    files = {name: {"before": was, "after": now} for name, (was, now) in manifest.files.items()}
+    told = {"dream": args.dream, "memory": str(folder.path), "files": files, "diff": text}
+    return answer(args, told, text.removesuffix("\n"))
 
 
 def take_back(args: argparse.Namespace) -> int:

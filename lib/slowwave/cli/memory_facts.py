@@ -351,10 +351,6 @@ def chosen(args: argparse.Namespace) -> list[MemoryFolder]:
     """Return the memory folders that ``--memory``, ``--store`` and ``--project`` choose and that exist.
 
     What a killed run left behind in them is settled first.
-
-    Raises:
-        UnreadableError: the folder is missing or a store cannot be read.
-        NotFoundError: no project matches.
     """
     folders = [_given(args.memory)] if args.memory else memory_folders(settings_of(args), os.environ, args.project)
     for folder in folders:
@@ -377,11 +373,7 @@ def _given(path: Path) -> MemoryFolder:
 def the_one(
     folders: Sequence[MemoryFolder], name: str, has: Callable[[MemoryFolder], T | None]
 ) -> tuple[MemoryFolder, T]:
-    """Return the folder that has something, and what it has.
-
-    Raises:
-        NotFoundError: none has it; ``name`` says what was looked for.
-    """
+    """Return the folder that has something, and what it has."""
     for folder in folders:
         found = has(folder)
         if found:

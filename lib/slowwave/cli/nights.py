@@ -128,11 +128,7 @@ def _changed(dream: Dream, names: dict[str, str]) -> str:
 
 
 def _show(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequence[Night], name: str) -> None:
-    """Print what a run or a dream learned, in full.
-
-    Raises:
-        NotFoundError: there is none of that id, or several.
-    """
+    """Print what a run or a dream learned, in full."""
     dreams = [dream for one in every for dream in one.dreams]
     ids = {dream.id for dream in dreams} | {dream.run for dream in dreams} | {night.run_id for night in nights}
     found = [name] if name in ids else sorted(one for one in ids if one.startswith(name))

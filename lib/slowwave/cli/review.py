@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from slowwave.cli.terminal import (
     add_json_option,
     add_project_option,
     add_settings_options,
+    answer,
     bold,
     dim,
     harmless,
@@ -46,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_settings_options(parser)
     add_project_option(parser)
     parser.add_argument("--url", action="store_true", help="print the address of the page that slowwave serve shows")
-    parser.add_argument("--memory", type=_path, metavar="DIR", help="this memory folder, instead of a store's")
+    parser.add_argument("--memory", type=Path, metavar="DIR", help="this memory folder, instead of a store's")
     add_json_option(parser)
 
 
@@ -64,12 +66,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--accept", metavar="DREAM", help="the same as accept DREAM")
     decision.add_argument("--reject", metavar="DREAM", help="the same as reject DREAM")
-
-
-def _path(text: str) -> Any:
-    from pathlib import Path  # noqa: PLC0415 - argparse calls it
-
-    return Path(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -202,11 +198,7 @@ def _row(waits: Waits) -> dict[str, Any]:
 def _told(args: argparse.Namespace, data: dict[str, object], text: str, warnings: tuple[str, ...]) -> int:
     for warning in warnings:
         warn(warning)
-    if args.json:
-        say_json([data])
-    else:
-        say(text)
-    return DONE
+    return answer(args, data, text)
 
 
 def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:

@@ -19,11 +19,25 @@ from slowwave.cli.terminal import say, warn
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, SlowwaveError, UsageError
 from slowwave.files import private_folder
-from slowwave.service.deployments import POOL, Document, as_switched, in_pool, in_time_zone, read_project, time_zone
+from slowwave.service.deployments import (
+    POOL,
+    Document,
+    as_switched,
+    in_pool,
+    in_time_zone,
+    read_project,
+    register_automations,
+    switches,
+    time_zone,
+)
 from slowwave.service.page_server import page_served
 from slowwave.service.server import (
     entrypoint_of,
+    is_free,
+    keep_port,
+    kept_port,
     load_job,
+    own_server,
     prefect_environment,
     prefect_home,
     project_root,
@@ -87,8 +101,6 @@ def _server(port: int) -> Generator[str]:
         require_server(given, "unset it: a server is then started along with the schedules")
         yield given
         return
-    from slowwave.service.server import is_free, keep_port, kept_port, own_server  # noqa: PLC0415 - only here
-
     wanted = port or kept_port(home)
     if wanted and not port and not is_free(wanted):
         say(f"Port {wanted}, where it was the last time, is taken by another program; another one is used from now on.")
@@ -102,8 +114,6 @@ def _server(port: int) -> Generator[str]:
 def _serve(document: Document) -> None:
     from prefect import serve  # noqa: PLC0415 - a second that --help does not pay
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - see above
-
-    from slowwave.service.deployments import register_automations, switches  # noqa: PLC0415 - only with a server
 
     with get_client(sync_client=True) as client:
         document = as_switched(document, switches(client, document))

@@ -6,15 +6,16 @@ which was read. Which session a command means is told here for all of them.
 """
 
 import argparse
+import json
 import os
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 
-from slowwave.cli.terminal import bold, say, say_json, settings_of, tell_damage, warn
+from slowwave.cli.terminal import answer, bold, say, say_json, settings_of, tell_damage, warn
 from slowwave.errors import DONE, NotFoundError, RefusedError, UnknownDialectError, UnreadableError, UsageError
-from slowwave.files import archive_folder
+from slowwave.files import archive_folder, atomic_write
 from slowwave.formats.client import Dialect, Notes
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import normal_form
@@ -23,7 +24,7 @@ from slowwave.formats.registry import EXPECTED, by_name, client_of, read_for_con
 from slowwave.formats.sessions import FoundSession, StoreProblem
 from slowwave.formats.tail import FileNotes, context_notes
 from slowwave.formats.walk import SUFFIX
-from slowwave.stores.roots import read_head, session_of_path
+from slowwave.stores.roots import found_sessions, meant_session, newest_session, read_head, session_of_path
 
 if TYPE_CHECKING:
     from slowwave.stores.archive.sessions import Archived
@@ -38,13 +39,7 @@ def path_of(name: str) -> Path | None:
 
 
 def chosen_session(args: argparse.Namespace, name: str) -> FoundSession:
-    """Return the session that a person means by an id, a file, or nothing (the most recent one), to work with it.
-
-    Raises:
-        UnreadableError: a file is missing, a folder or unreadable, or a store is.
-        NotFoundError: no session or several have this id.
-        RefusedError: it is archived.
-    """
+    """Return the session that a person means by an id, a file, or nothing (the most recent one), to work with it."""
     found, archived = _chosen(args, name)
     if archived is not None:
         refuse_archived(archived.row.id)
@@ -55,14 +50,7 @@ def chosen_session(args: argparse.Namespace, name: str) -> FoundSession:
 def readable_session(args: argparse.Namespace, name: str, *, around: bool = False) -> Generator["Target"]:
     """Yield the session that a person means, to read it; one that is archived is there as long as the block runs.
 
-    Args:
-        args: the command line.
-        name: an id, a file, or nothing (the most recent one).
-        around: of an archived session those are to be there, too, that lie beside it.
-
-    Raises:
-        UnreadableError: as :func:`chosen_session`; or the pack of an archived session is damaged.
-        NotFoundError: no session or several have this id.
+    ``around`` asks for what lies beside an archived one as well.
     """
     found, archived = _chosen(args, name)
     if archived is None:
@@ -75,11 +63,7 @@ def readable_session(args: argparse.Namespace, name: str, *, around: bool = Fals
 
 
 def refuse_archived(session: str) -> NoReturn:
-    """Say that a session must be restored first.
-
-    Raises:
-        RefusedError: always.
-    """
+    """Say that a session must be restored first."""
     raise RefusedError(f"session {session} is archived; `slowwave sessions restore {session}` brings it back")
 
 
@@ -108,8 +92,6 @@ def _chosen(args: argparse.Namespace, name: str) -> "tuple[FoundSession, Archive
     if path is not None:
         archived = _archived_at(path) if has_archive and not os.path.lexists(path) else None
         return (archived.as_found(), archived) if archived else (_of_file(path), None)
-    from slowwave.stores.roots import found_sessions, newest_session  # noqa: PLC0415  # a file needs none
-
     problems: list[StoreProblem] = []
     sessions = found_sessions(settings_of(args), os.environ, problems)
     packed: list[tuple[FoundSession, Archived]] = []
@@ -127,8 +109,6 @@ def _chosen(args: argparse.Namespace, name: str) -> "tuple[FoundSession, Archive
 
 def _meant(name: str, sessions: list[FoundSession]) -> FoundSession:
     """Return the session with an id, else the one that its client knows by this name."""
-    from slowwave.stores.roots import meant_session  # noqa: PLC0415  # a file needs none
-
     try:
         return meant_session(name, sessions)
     except NotFoundError:
@@ -159,12 +139,7 @@ def _of_file(path: Path) -> FoundSession:
 
 
 def opened(found: FoundSession, mode: str = "seed") -> tuple[Dialect, SessionFiles]:
-    """Return the dialect and the files of a session that is to be read.
-
-    Raises:
-        UnreadableError: it cannot be read.
-        UnknownDialectError: it is empty, or no dialect recognises it.
-    """
+    """Return the dialect and the files of a session that is to be read."""
     head = read_head(found)
     if isinstance(head, StoreProblem):
         if head.kind == "unreadable":
@@ -231,11 +206,7 @@ def _print_messages(messages: Iterable[dict[str, object]]) -> None:
 
 
 def resume(args: argparse.Namespace) -> int:
-    """Print the command that goes on with a session, in its working folder.
-
-    Raises:
-        UsageError: its client has none.
-    """
+    """Print the command that goes on with a session, in its working folder."""
     import shlex  # noqa: PLC0415 - only what prints a command
 
     found = chosen_session(args, args.id)
@@ -247,24 +218,15 @@ def resume(args: argparse.Namespace) -> int:
     cwd = "" if isinstance(head, StoreProblem) else head.cwd
     own = {"ID": found.id, "PATH": os.fspath(files.paths[0])}
     command = [own.get(word, word) for word in resuming]
-    if args.json:
-        say_json([{"session": found.id, "dialect": dialect.name, "cwd": cwd, "command": command}])
-    else:
-        say((f"cd {shlex.quote(cwd)} && " if cwd else "") + shlex.join(command))
-    return DONE
+    told = {"session": found.id, "dialect": dialect.name, "cwd": cwd, "command": command}
+    return answer(args, told, (f"cd {shlex.quote(cwd)} && " if cwd else "") + shlex.join(command))
 
 
 def export(args: argparse.Namespace) -> int:
-    """Write the file, and tell the command that adds it.
-
-    Raises:
-        UsageError: the session is none of an opencode database; other clients' are written to directly.
-    """
-    import json  # noqa: PLC0415 - a context needs none of these
-    import shlex  # noqa: PLC0415 - as above
+    """Write the file, and tell the command that adds it."""
+    import shlex  # noqa: PLC0415 - a context needs none of these
 
     from slowwave.context import SystemClock  # noqa: PLC0415 - as above
-    from slowwave.files import atomic_write  # noqa: PLC0415 - as above
     from slowwave.formats.opencode.export import Said, exported  # noqa: PLC0415 - as above
 
     found = chosen_session(args, args.id)
@@ -283,10 +245,5 @@ def export(args: argparse.Namespace) -> int:
     # its import gives the session the folder that it runs in
     cwd = "" if isinstance(head, StoreProblem) else head.cwd
     command = (f"cd {shlex.quote(cwd)} && " if cwd else "") + shlex.join([found.dialect, "import", os.fspath(target)])
-    if args.json:
-        say_json(
-            [{"session": found.id, "path": os.fspath(target), "messages": len(made["messages"]), "command": command}]
-        )
-    else:
-        say(command)
-    return DONE
+    told = {"session": found.id, "path": os.fspath(target), "messages": len(made["messages"]), "command": command}
+    return answer(args, told, command)

@@ -129,9 +129,7 @@ def every(rows: "list[Standing]") -> Iterator[str]:
 def short(rows: "list[Standing]", room: int | None) -> list[str]:
     """Return a line about each project, first those that need somebody, then those that are due.
 
-    Args:
-        rows: the projects.
-        room: how many lines there are at most; those of which nothing is said are counted. None sets no limit.
+    ``room`` is how many lines there are at most (None: no limit); projects of which nothing is said are counted.
     """
     from slowwave.stores.projects import short_names  # noqa: PLC0415 - --help stays fast
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from slowwave.errors import USAGE, meant, one_of
+from slowwave.errors import DONE, USAGE, meant, one_of
 
 if TYPE_CHECKING:
     from slowwave.settings import Settings
@@ -233,11 +233,7 @@ def add_json_option(parser: Place) -> None:
 
 
 def positive(text: str) -> int:
-    """Return a number of things that somebody wants at most.
-
-    Raises:
-        ArgumentTypeError: it is not a whole number above 0.
-    """
+    """Return a number of things that somebody wants at most."""
     try:
         number = int(text)
     except ValueError:
@@ -248,11 +244,7 @@ def positive(text: str) -> int:
 
 
 def settings_of(args: argparse.Namespace) -> "Settings":
-    """Return the settings that the options, the environment and the settings file add up to.
-
-    Raises:
-        SettingsError: any of them is wrong.
-    """
+    """Return the settings that the options, the environment and the settings file add up to."""
     from slowwave.settings import load_settings  # noqa: PLC0415  # what names a file needs no settings
 
     settings = load_settings(os.environ, config=args.config, overrides=args.overrides)
@@ -286,6 +278,15 @@ def say_json(values: Iterable[Any]) -> None:
             out.write(line)
             out.write(b"\n")
         out.flush()
+
+
+def answer(args: argparse.Namespace, fields: Mapping[str, Any], text: str) -> int:
+    """Print one thing, as text or where JSON is asked for as an object, and return the exit code of what is done."""
+    if args.json:
+        say_json([dict(fields)])
+    else:
+        say(text)
+    return DONE
 
 
 def warn(text: str) -> None:
@@ -353,12 +354,7 @@ def wrapped(
 ) -> list[str]:
     """Return foreign text as lines no wider than ``width``, which never breaks a word; 0 sets no limit.
 
-    Args:
-        text: what is told; whatever a terminal would obey is taken out.
-        first: what stands before its first line.
-        rest: what stands before every further one.
-        width: the most characters of a line.
-        draw: what ``first`` is drawn with.
+    ``first`` stands before its first line, drawn by ``draw``, and ``rest`` before every further one.
     """
     flat = " ".join(harmless(text).split())
     if not width:

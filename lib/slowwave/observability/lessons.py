@@ -175,12 +175,7 @@ def learned(every: Sequence[Remembered], wanted: Callable[[Dream], bool]) -> Lea
 
 
 def planned(report: Report) -> Learned:
-    """Return what the dreams of a dry run would change, with the words that each new memory rests on.
-
-    Raises:
-        CorruptStateError: a ledger is damaged.
-        UnreadableError: a ledger cannot be opened.
-    """
+    """Return what the dreams of a dry run would change, with the words that each new memory rests on."""
     from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - only a dry run waits for it
 
     changes: list[Change] = []
@@ -313,12 +308,7 @@ def asked(
 
 
 def asks_of(folder: MemoryFolder, settings: ConsolidationSettings, now: datetime) -> Iterator[Ask]:
-    """Yield what waits for a person in one memory folder.
-
-    Raises:
-        CorruptStateError: the ledger or a parked dream is damaged.
-        UnreadableError: a file cannot be read.
-    """
+    """Yield what waits for a person in one memory folder."""
     from slowwave.consolidation.inbox import inbox, parked_dreams  # noqa: PLC0415 - what only reads ledgers plans nothing
 
     yield from (ask_of_dream(folder, parked) for parked in parked_dreams(folder.path))

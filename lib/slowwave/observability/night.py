@@ -114,11 +114,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def began(self) -> datetime:
-        """When it began.
-
-        Raises:
-            ValueError: its time is damaged.
-        """
+        """When it began."""
         return moment(self.at)
 
     def counted(self, *names: str) -> int:
@@ -144,11 +140,7 @@ def state(night: Night) -> str:
 
 
 def moment(at: str) -> datetime:
-    """Return the moment that an ISO time names.
-
-    Raises:
-        ValueError: it names none.
-    """
+    """Return the moment that an ISO time names."""
     found = parse_time(at)
     if found is None:
         raise ValueError(f"{at!r} is not a time")
@@ -240,13 +232,7 @@ def footprints(folders: Sequence[tuple[str, Path]]) -> tuple[list[Footprint], li
 
 
 def footprint(project: str, memory: Path) -> Footprint:
-    """Return the footprint of one memory folder.
-
-    Raises:
-        CorruptStateError: ledger or state are damaged.
-        UnreadableError: a file cannot be read.
-        OSError: as above.
-    """
+    """Return the footprint of one memory folder."""
     if not memory.is_dir():
         return Footprint(project)
     book = read_book(memory)
@@ -269,12 +255,7 @@ def history_path(environ: Mapping[str, str]) -> Path:
 
 
 def append_night(environ: Mapping[str, str], night: Night) -> None:
-    """Add a night; a line that a killed process left torn is ended first, so that it costs itself only.
-
-    Raises:
-        LockHeldError: another process kept the history locked.
-        OSError: the disk is full, or the state folder cannot be written.
-    """
+    """Add a night; a line that a killed process left torn is ended first, so that it costs itself only."""
     path = history_path(environ)
     private_folder(path.parent)
     with locked_file(path, create=True, append=True) as fd:
@@ -292,11 +273,7 @@ def append_night(environ: Mapping[str, str], night: Night) -> None:
 
 
 def read_nights(environ: Mapping[str, str]) -> tuple[list[Night], list[str]]:
-    """Return every night by its time, and what of the file could not be read.
-
-    Raises:
-        OSError: the file is there and cannot be read.
-    """
+    """Return every night by its time, and what of the file could not be read."""
     path = history_path(environ)
     times: list[tuple[datetime, Night]] = []
     problems: list[str] = []

@@ -317,11 +317,7 @@ def view_with(
 
 
 def write_page(environ: Mapping[str, str], view: View) -> Path:
-    """Write the page and return where it is.
-
-    Raises:
-        OSError: the state folder cannot be written.
-    """
+    """Write the page and return where it is."""
     path = report_path(environ)
     private_folder(path.parent)
     atomic_write(path, html_of(view).encode("utf-8", "backslashreplace"))

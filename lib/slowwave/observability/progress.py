@@ -137,11 +137,7 @@ def note_path(environ: Mapping[str, str], run_id: str) -> Path:
 
 
 def write_note(environ: Mapping[str, str], note: AtWork) -> Path:
-    """Write the note of a run that begins, and return where it is.
-
-    Raises:
-        OSError: the state folder cannot be written, or is full.
-    """
+    """Write the note of a run that begins, and return where it is."""
     path = note_path(environ, note.run_id)
     private_folder(path.parent)
     atomic_write(path, _page(note))
@@ -284,16 +280,7 @@ def overdue(environ: Mapping[str, str]) -> Iterator[tuple[AtWork, str]]:
 
 
 def settle(environ: Mapping[str, str], found_by: str) -> list[Night]:
-    """Put every run that never came to its end into the history, and return what was put there.
-
-    Args:
-        environ: the environment.
-        found_by: the run that is at work, which tells of them.
-
-    Raises:
-        SlowwaveError: another process kept the history locked.
-        OSError: the history cannot be read or written.
-    """
+    """Put every run that never came to its end into the history, and return what was put there."""
     found: list[Night] = []
     over = list(overdue(environ))
     # the history grows with every night, and most nights nothing was stopped

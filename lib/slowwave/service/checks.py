@@ -3,6 +3,7 @@
 Nothing is changed, not even a folder made. A check that cannot be carried out is a check that failed.
 """
 
+import base64
 import json
 import os
 import shlex
@@ -70,12 +71,8 @@ def checks(
 ) -> Iterator[Check]:
     """Yield every check, cheap ones first.
 
-    Args:
-        settings: the settings in force.
-        environ: the environment.
-        clock: what time it is.
-        ask_model: ask the language model one tiny question, where one is set.
-        read_archive: read every byte of the archive.
+    ``ask_model`` asks the language model one tiny question, where one is set; ``read_archive`` reads every byte of the
+    archive.
     """
     yield Check("settings", ok=True, seen="all keys are known and all values well formed")
     yield from scheduler(environ)
@@ -556,8 +553,6 @@ def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:
 
 def _asked(api: str, path: str, auth: str, body: Mapping[str, Any] | None = None) -> Any:
     """Return what the server answers, None where it has no such thing."""
-    import base64  # noqa: PLC0415 - most servers ask nobody who they are
-
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{api}{path}", data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - the operator's own address
     if auth:

@@ -266,13 +266,7 @@ def _is_same(given: str, wanted: str) -> bool:
 def page_served(settings: Callable[[], Settings], environ: Mapping[str, str], clock: Clock) -> Generator[Place]:
     """Serve the page as long as the block lasts, at the same place as last time where that is free.
 
-    Args:
-        settings: returns the settings in force, asked anew for each page.
-        environ: the environment.
-        clock: what time it is.
-
-    Raises:
-        OSError: no port can be had, or the state folder cannot be written.
+    The settings are asked for anew for each page.
     """
     last, pages = last_place(environ), Pages(settings, environ, clock)
     try:

@@ -272,11 +272,7 @@ class _Profiles(msgspec.Struct):
 
 
 def named_server(environ: Mapping[str, str]) -> str:
-    """Return the address of the Prefect server that the environment or Prefect's active profile names, else "".
-
-    Raises:
-        ServerError: the file of the profiles cannot be read.
-    """
+    """Return the address of the Prefect server that the environment or Prefect's active profile names, else ""."""
     return environ.get("PREFECT_API_URL") or _of_profile(environ)
 
 
@@ -304,11 +300,7 @@ def _of_profile(environ: Mapping[str, str]) -> str:
 
 
 def require_address(api: str) -> None:
-    """Refuse an address that no server can have; Prefect must not even be imported with some of them.
-
-    Raises:
-        ServerError: it is malformed.
-    """
+    """Refuse an address that no server can have; Prefect must not even be imported with some of them."""
     try:
         parts = urlsplit(api)
         # reading the port checks it
@@ -437,11 +429,7 @@ def kept_port(home: Path) -> int:
 
 
 def keep_port(home: Path, api: str) -> None:
-    """Note the port of an address, so that links, profiles and bookmarks hold when the server is started again.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Note the port of an address, so that links, profiles and bookmarks hold when the server is started again."""
     atomic_write(home / _PORT, f"{urlsplit(api).port}\n".encode())
 
 

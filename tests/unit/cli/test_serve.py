@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import service
-from slowwave.service import server
 from slowwave.service.server import prefect_home
 
 
@@ -23,7 +22,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> list[int]:
         ports.append(port)
         yield f"http://127.0.0.1:{port or free_port()}/api"
 
-    monkeypatch.setattr(server, "own_server", started)
+    monkeypatch.setattr(service, "own_server", started)
     # what a server is given is set in the environment, and taken back behind this test
     monkeypatch.setattr(os, "environ", {**os.environ, "HOME": str(own_home)})
     os.environ.pop("PREFECT_API_URL", None)
