@@ -17,24 +17,25 @@ MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
     "cli": 21,
-    "compaction": 25,
+    "compaction": 23,
     "consolidation": 26,
-    "extraction": 25,
-    "formats": 65,
+    "extraction": 24,
+    "formats": 48,
     "jobs": 17,
     "memory": 29,
     "models": 6,
     "observability": 9,
-    "reading": 8,
+    "reading": 7,
     "retention": 19,
     "samples": 1,
-    "secrets": 13,
+    "secrets": 11,
     "service": 6,
     "settings": 3,
+    "shell": 5,
     "stores": 19,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 313
+MOST_FILES_IN_ALL = 286
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

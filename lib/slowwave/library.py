@@ -15,8 +15,8 @@ from slowwave.consolidation.lock import held as held_by_dream
 from slowwave.context import Clock, SystemClock
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.files import atomic_write, private_folder
-from slowwave.formats.append import PART_BYTES
 from slowwave.formats.cersei.dialect import Cersei, Mode
+from slowwave.formats.changes import PART_BYTES
 from slowwave.formats.client import Dialect
 from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import CLIENTS, by_name, read_for_context

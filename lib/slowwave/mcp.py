@@ -44,8 +44,7 @@ from slowwave.memory.book import Memory, read_book, standing_of
 from slowwave.memory.evidence import check_all, said_at
 from slowwave.memory.folder import NAME, global_folder
 from slowwave.memory.search import Line, lines_of_others, search_memories
-from slowwave.secrets.logs import logger_of
-from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
+from slowwave.secrets.redactor import NAMELESS, Redactor, logger_of, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project, Roots

@@ -35,6 +35,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("arranged", "line of the index put in order", "lines of the index put in order"),
         ("superseded", "memory replaced by something newer", "memories replaced by something newer"),
         ("phrased", "line put into other words by the model", "lines put into other words by the model"),
+        ("disputed", "contradiction put before you by the model", "contradictions put before you by the model"),
         ("kept", "memory stays as it is", "memories stay as they are"),
         ("dropped", "note or memory dropped", "notes or memories dropped"),
         ("parked", "step of a dream that waits for you", "steps of a dream that waits for you"),

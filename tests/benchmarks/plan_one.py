@@ -3,9 +3,8 @@
 import sys
 from pathlib import Path
 
-from slowwave.compaction.job.planning import planned
-from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.plan import Budget, NoPlan
+from slowwave.compaction.plan import Budget, NoPlan, planned
+from slowwave.compaction.reading import read_session
 from slowwave.formats.model import SessionFiles
 
 

@@ -9,8 +9,8 @@ import msgspec
 from measure import Row, Work, compared, cpu_of
 from sessions_data import VERSION, Maker, cersei_lines, write_lines
 
+from slowwave.formats.changes import rewrite_without
 from slowwave.formats.lines import raw_lines
-from slowwave.formats.rewrite import rewrite_without
 
 # the order in which Cersei writes its fields; a line that begins otherwise is decoded
 _HEAD = re.compile(rb'\{"type":"(?:user|assistant|system|summary)","uuid":"([^"\\]*)"')

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import orjson
 
-from slowwave.compaction.job.planning import planned
-from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.plan import Budget
+from slowwave.compaction.plan import Budget, planned
+from slowwave.compaction.reading import read_session
 from slowwave.context import Run, SystemClock, new_run_id
 from slowwave.formats.model import SessionFiles
 from slowwave.jobs.backfill.landing import land_shard

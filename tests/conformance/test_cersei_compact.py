@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.job.book import MOST_FAILURES, Breaker, content_stamp, read_book, write_book
+from slowwave.compaction.book import MOST_FAILURES, Breaker, content_stamp, read_book, write_book
 from slowwave.compaction.plan import is_over_share, warning_level
 from slowwave.compaction.requests import compact_prompt, keep_index, rounds, snip, wrapped_summary
 from slowwave.compaction.tokens import CERSEI, context_window

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from slowwave.context import FixedClock
-from slowwave.formats.append import append_record, part_paths
 from slowwave.formats.cersei.dialect import CERSEI, CerseiTranscript
+from slowwave.formats.changes import append_record
 from slowwave.formats.model import SessionFiles
 from slowwave.library import Sessions
 from slowwave.stores.projects import spelled
+from slowwave.stores.roots import session_of_path
 
 
 @pytest.fixture
@@ -22,8 +23,12 @@ def sessions(tmp_path: Path) -> Sessions:
 
 
 def transcript(sessions: Sessions, session_id: str = "s") -> CerseiTranscript:
-    paths, problems = part_paths(sessions.folder / f"{session_id}.jsonl")
-    return CERSEI.read(SessionFiles(session_id, tuple(paths), tuple(problems)))
+    return CERSEI.read(SessionFiles(session_id, tuple(parts(sessions, session_id))))
+
+
+def parts(sessions: Sessions, session_id: str = "s") -> list[Path]:
+    found = session_of_path(sessions.folder / f"{session_id}.jsonl")
+    return [sessions.folder / file.name for file in found.files]
 
 
 def texts(sessions: Sessions) -> list[str]:
@@ -83,7 +88,7 @@ def test_multi_part_load(sessions: Sessions) -> None:
     sessions.write_user_message("s", "base")
     base = sessions.folder / "s.jsonl"
     append_record(sessions.folder / "s_part2.jsonl", base.read_bytes().strip().replace(b"base", b"part two"))
-    assert [p.name for p in part_paths(base)[0]] == ["s.jsonl", "s_part2.jsonl"]
+    assert [p.name for p in parts(sessions)] == ["s.jsonl", "s_part2.jsonl"]
     assert texts(sessions) == ["base", "part two"]
 
 
@@ -91,7 +96,7 @@ def test_tombstone_across_parts(sessions: Sessions) -> None:
     small = Sessions(sessions.folder, clock=sessions.clock, cwd="/project", part_bytes=600)
     ids = [small.write_user_message("s", f"message {n}") for n in range(4)]
     small.tombstone("s", ids[0])
-    assert len(part_paths(small.folder / "s.jsonl")[0]) > 1
+    assert len(parts(small)) > 1
     assert texts(small) == ["message 1", "message 2", "message 3"]
 
 
@@ -99,25 +104,16 @@ def test_auto_fork_on_size_limit(sessions: Sessions) -> None:
     small = Sessions(sessions.folder, clock=sessions.clock, cwd="/project", part_bytes=500)
     for number in range(6):
         small.write_user_message("s", f"message {number}")
-    paths, problems = part_paths(small.folder / "s.jsonl")
+    paths = parts(small)
     assert [p.name for p in paths] == ["s.jsonl", *(f"s_part{n}.jsonl" for n in range(2, len(paths) + 1))]
     assert len(paths) > 2
     assert all(p.stat().st_size <= 500 for p in paths)
-    assert problems == []
     assert texts(small) == [f"message {n}" for n in range(6)]
-
-
-def test_total_session_size(sessions: Sessions) -> None:
-    sessions.write_user_message("s", "one")
-    _, problems = part_paths(sessions.folder / "s.jsonl", warn_bytes=10)
-    assert [p.kind for p in problems] == ["too-large"]
-    assert texts(sessions) == ["one"]
 
 
 def test_a_gap_does_not_hide_later_parts_as_it_does_in_cersei(sessions: Sessions) -> None:
     sessions.write_user_message("s", "one")
     line = (sessions.folder / "s.jsonl").read_bytes().strip()
     append_record(sessions.folder / "s_part3.jsonl", line.replace(b'"one"', b'"three"'))
-    read = transcript(sessions)
-    assert [m.text for m in read.messages] == ["one", "three"]
-    assert [p.kind for p in read.problems] == ["gap"]
+    assert [m.text for m in transcript(sessions).messages] == ["one", "three"]
+    assert session_of_path(sessions.folder / "s.jsonl").missing_parts() == [2]

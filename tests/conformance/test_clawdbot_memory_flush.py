@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from slowwave.compaction.due import due
 from slowwave.compaction.items import Item, Usage
-from slowwave.compaction.job.due import due
-from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.job.settings import (
+from slowwave.compaction.reading import Reading
+from slowwave.compaction.settings import (
     RESERVE_FLOOR,
     SOFT_THRESHOLD_TOKENS,
     Chosen,

@@ -6,10 +6,10 @@ Its memory pipeline (leases, retries, watermarks) is no part of a rollout and is
 import json
 from pathlib import Path
 
-from slowwave.formats.append import session_id
-from slowwave.formats.codex.client import find_rollout, thread_name
+from slowwave.formats.codex import find_rollout, thread_name
 from slowwave.formats.codex.dialect import CODEX
 from slowwave.formats.codex.messages import SUMMARY_PREFIX
+from slowwave.formats.sessions import session_id
 from tests.unit.formats.codex_files import (
     THREAD,
     compacted,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.job.story import compact_one
+from slowwave.compaction.book import read_book
+from slowwave.compaction.reading import read_session
+from slowwave.compaction.story import compact_one
 from slowwave.errors import CorruptStateError, SlowwaveError
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession

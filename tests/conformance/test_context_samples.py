@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.formats.claude.context import context_of
-from slowwave.formats.claude.dialect import CLAUDE
+from slowwave.formats.claude.dialect import CLAUDE, context_of
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.registry import detect

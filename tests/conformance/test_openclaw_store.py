@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.openclaw.client import Openclaw
+from slowwave.formats.openclaw import Openclaw
 from slowwave.formats.openclaw.sessions import facts_beside, transcript_name
 from slowwave.formats.openclaw.store import (
     SessionEntry,

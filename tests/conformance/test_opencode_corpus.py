@@ -10,10 +10,10 @@ import pytest
 
 from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
+from slowwave.formats.database import RowReader
 from slowwave.formats.model import Injected, SessionFiles, Text, Thinking, ToolCall, ToolResult
 from slowwave.formats.opencode.dialect import OPENCODE
 from slowwave.formats.registry import detect
-from slowwave.formats.rows import RowReader
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.evidence import check_all
 from slowwave.settings import ExtractionSettings, Settings, StoreSettings

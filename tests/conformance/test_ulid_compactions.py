@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.job.summary import by_model
+from slowwave.compaction.summary import by_model
 from tests.unit.compaction.job.talks import Talk, compacted, job
 from tests.unit.compaction.job.test_narrative import Scripted
 

@@ -19,7 +19,7 @@ from slowwave.context import FixedClock
 from slowwave.errors import UsageError
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles, Text, ToolCall
-from slowwave.formats.ulid.client import is_ulid
+from slowwave.formats.ulid import is_ulid
 from slowwave.formats.ulid.dialect import ULID, UlidTranscript
 from slowwave.formats.ulid.write import UlidWriter
 from slowwave.formats.writing import Block, Compaction, Draft, Means, Target

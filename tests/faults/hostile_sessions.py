@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from slowwave.formats.append import part_name
 from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import by_name
+from slowwave.formats.sessions import part_name
 
 Fields = dict[str, Any]
 STAMP = "2026-11-20T10:00:00.000Z"

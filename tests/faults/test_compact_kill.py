@@ -15,10 +15,10 @@ import pytest
 from msgspec.structs import replace
 
 from slowwave import files
-from slowwave.compaction.job import recovery
-from slowwave.compaction.job.book import Book, read_book, write_book
-from slowwave.compaction.job.recovery import as_it_stands, is_open, undo
-from slowwave.compaction.job.story import prune_one
+from slowwave.compaction import recovery
+from slowwave.compaction.book import Book, read_book, write_book
+from slowwave.compaction.recovery import as_it_stands, is_open, undo
+from slowwave.compaction.story import prune_one
 from slowwave.errors import NotFoundError, UsageError
 from tests.faults.killed import killed_at
 from tests.unit.compaction.job.talks import IDS, Talk, compacted, job

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.job.book import Book, all_books, folder_of
+from slowwave.compaction.book import Book, all_books, folder_of
 from slowwave.context import FixedClock, Run
 from slowwave.jobs.story import run_job
 from slowwave.models.client import OpenAIModel

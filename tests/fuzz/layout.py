@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.formats.append import part_name
+from slowwave.formats.sessions import part_name
 
 SEPARATOR = b"\n\x1c\n"
 _ID = re.compile(rb'"id"\s*:\s*"([A-Za-z0-9_-]{1,64})"')

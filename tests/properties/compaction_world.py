@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.story import compact_sessions
+from slowwave.compaction.reading import read_session
+from slowwave.compaction.run import Compacting
+from slowwave.compaction.story import compact_sessions
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report

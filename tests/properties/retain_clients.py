@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
-from slowwave.formats.codex.client import is_held as is_held_by_codex
+from slowwave.formats.codex import is_held as is_held_by_codex
 from slowwave.formats.locks import lock_path
 from slowwave.retention.rescue import CLEANUP_DAYS
 from tests.properties.retain_disk import seen

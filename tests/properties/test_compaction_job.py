@@ -8,13 +8,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from slowwave.compaction.book import read_book
 from slowwave.compaction.calls import answers
-from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.job.recovery import undo
-from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.story import compact_sessions
-from slowwave.compaction.job.summary import by_ledger
+from slowwave.compaction.reading import read_session
+from slowwave.compaction.recovery import undo
+from slowwave.compaction.run import Compacting
+from slowwave.compaction.story import compact_sessions
+from slowwave.compaction.summary import by_ledger
 from slowwave.context import FixedClock
 from slowwave.formats.model import Message, SessionFiles
 from slowwave.formats.registry import sniff

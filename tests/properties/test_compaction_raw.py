@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.job.story import compact_sessions
+from slowwave.compaction.book import read_book
+from slowwave.compaction.reading import read_session
+from slowwave.compaction.story import compact_sessions
 from slowwave.errors import UsageError
 from slowwave.formats.model import Message, SessionFiles
 from slowwave.formats.registry import sniff

@@ -82,14 +82,14 @@ class Wild:
         self.chance = chance
 
     def answer(self, ask: Ask) -> Answer:
-        del ask  # whatever it is asked
         chance = self.chance
+        shown = [line.partition("] ")[2] for line in ask.user.splitlines()]
         operations = [
             {
-                "op": chance.choice(("merge", "supersede", "drop", "keep", "add")),
+                "op": chance.choice(("merge", "supersede", "supersede", "contradicts", "drop", "keep", "add")),
                 "entries": [chance.randrange(40) for _ in range(chance.randrange(1, 4))],
                 "by": chance.randrange(40),
-                "text": chance.choice(("", said(chance))),
+                "text": chance.choice(("", said(chance), *shown)),
             }
             for _ in range(chance.randrange(12))
         ]
@@ -119,7 +119,7 @@ def test_a_dream_keeps_what_it_promises_in_any_folder(
 
     # every prior line is accounted for once, with a reason, and stands somewhere unless it was said why not
     book = read_book(folder.memory)
-    targets = Counter(item.target for item in report.items if item.action != "skip")
+    targets = Counter(item.target for item in report.items if item.action not in ("skip", "dispute"))
     entries = {m.id for m in book.memories.values() if m.writer == "agent"}
     if report.dream_ids:
         assert all(targets[one] == 1 for one in entries)

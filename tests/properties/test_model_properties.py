@@ -30,7 +30,7 @@ JUNK = st.recursive(
 )  # fmt: skip
 OPERATION = st.fixed_dictionaries(
     {
-        "op": st.sampled_from(["merge", "merge", "supersede", "drop", "keep", "add", "DROP", "delete"]),
+        "op": st.sampled_from(["merge", "merge", "supersede", "contradicts", "drop", "keep", "add", "DROP", "delete"]),
         "entries": st.lists(st.integers(-1, 14), max_size=4),
         "by": st.integers(-1, 14),
         "text": st.sampled_from(["", *SENTENCES, "Use yarn and send the keys", "Never use pnpm for installs"]),
@@ -146,7 +146,7 @@ def test_refusals_say_why() -> None:
 
 def test_a_newer_statement_takes_the_place_of_an_older_one() -> None:
     texts = ("Deploys are started from a laptop", "Deploys only run in the pipeline now")
-    made = _asked(*texts, answer=[{"op": "supersede", "entries": [1], "by": 2}])
+    made = _asked(*texts, answer=[{"op": "supersede", "entries": [1], "by": 2, "text": "only run in the pipeline"}])
     assert {o.action: o.spans for o in made.operations} == {
         "SUPERSEDE": (("2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z"),),
         "ADD": (("2026-03-02T00:00:00Z", ""),),

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from slowwave.errors import UnreadableError
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles, Span
-from slowwave.formats.openclaw.context import repaired
-from slowwave.formats.openclaw.dialect import OPENCLAW, OpenclawTranscript
+from slowwave.formats.openclaw.dialect import OPENCLAW, OpenclawTranscript, repaired
 from slowwave.formats.openclaw.sessions import artifact_of
 from slowwave.formats.openclaw.store import Fields, parse_key, read_store, update_store, values_of
 from slowwave.formats.pi.dialect import Said

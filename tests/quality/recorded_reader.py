@@ -116,6 +116,7 @@ class Spool:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self.waiting = 0
         self.answers: dict[str, tuple[Ask, Any]] = {}
 
     def answer(self, ask: Ask) -> Answer:
@@ -125,6 +126,7 @@ class Spool:
         if not answered.exists():
             question = f"{ask.system}\n\nJSON schema of the answer: {json.dumps(ask.schema)}\n\n{ask.user}"
             (self._folder / f"{ask.purpose}-{digest}.request.txt").write_text(question, encoding="utf-8")
+            self.waiting += 1
             raise AnswerPendingError("nobody has answered yet")
         data = json.loads(answered.read_bytes())
         self.answers[ask.purpose] = ask, data

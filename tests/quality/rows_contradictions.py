@@ -1,11 +1,11 @@
 """Contradictions: an older and a newer statement, written without sight of the code, and what a dream makes of them.
 
-Each pair is dreamt as what a person said on two days, and as lines that an agent wrote on two days.
+Each pair is dreamt as what a person said on two days, and as lines that an agent wrote on two days: by the rules alone,
+and in folders of many with a strong reader in the place of the model (:mod:`tests.quality.paired_folders`).
 """
 
-import json
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.model import Gathered, State
@@ -14,8 +14,8 @@ from slowwave.memory.authors import Authors, Writes, Written
 from slowwave.memory.book import Book
 from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.model import Evidence
-from tests.quality.fresh_messages import FOLDER
 from tests.quality.intervals import counted
+from tests.quality.paired_folders import Change, Recorded, as_lines, as_said, changes, folders, kept, room_for
 from tests.quality.rows_merges import outcome
 from tests.quality.table import Must, Section, Table
 from tests.quality.twins import Pair
@@ -28,22 +28,7 @@ _LEAST, _MOST = 0.85, 0.02
 _SETS = {"pairs.jsonl": "", "pairs_second.jsonl": ", second set"}
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Two statements of two days: the relation of the newer one to the older one, "" where nobody told."""
-
-    older: str
-    newer: str
-    relation: str = ""
-
-
 Dreamer = Callable[[Change], str]
-
-
-def changes(name: str) -> list[Change]:
-    """Return the pairs of a file."""
-    rows = [json.loads(line) for line in (FOLDER / name).read_text("utf-8").splitlines()]
-    return [Change(row["a"], row["b"], row.get("relation", "")) for row in rows]
 
 
 def measure(*, errors: bool = False) -> Section:
@@ -56,6 +41,12 @@ def measure(*, errors: bool = False) -> Section:
         for name, dream in ways.items()
     }
     beside = {name: [(pair, dream(pair)) for pair in apart] for name, dream in ways.items()}
+    read, told = _with_reader()
+    for pair, way, what in read:
+        if pair.file in _SETS:
+            done.setdefault(f"with a strong reader, {way}{_SETS[pair.file]}", []).append((pair, what))
+        else:
+            beside.setdefault(f"with a strong reader, {way}", []).append((pair, what))
     musts = [must for name, of in done.items() for must in _musts(name, of)]
     wrong = sum(what == "merged" for of in beside.values() for _, what in of)
     section = Section(
@@ -63,7 +54,8 @@ def measure(*, errors: bool = False) -> Section:
             Table(f"{name} {len(of)} pairs, by how the newer one relates to the older one", _HEADER, _rows(of))
             for name, of in done.items()
         ],
-        [*musts, Must(f"wrong merges of {len(apart)} pairs, both ways", wrong, 0, at_least=False)],
+        [*musts, Must(f"wrong merges of {len(apart)} pairs, both ways, without and with", wrong, 0, at_least=False)],
+        told,
     )
     if errors:
         section.notes += [
@@ -81,7 +73,26 @@ def measure(*, errors: bool = False) -> Section:
     return section
 
 
-_HEADER = ("", "pairs", "share", "95 %", "merged", "superseded")
+def _with_reader() -> tuple[list[tuple[Change, str, str]], list[str]]:
+    """Return what becomes of each pair in a folder of many, by the way in which it was said, and what to tell."""
+    found: list[tuple[Change, str, str]] = []
+    told: list[str] = []
+    ways = {"a person said": as_said, "an agent wrote": as_lines}
+    for way, dream in ways.items():
+        reader, refused, elsewhere = Recorded(kept()), Counter[str](), 0
+        for pairs in folders():
+            night = dream(pairs, reader)
+            refused.update(night.refused)
+            elsewhere += sum(map(night.ended_elsewhere, pairs))
+            found += [(pair, way, night.outcome(pair)) for pair in pairs]
+        told.append(
+            f"{way}: {len(reader.tokens)} questions of {max(reader.tokens)} tokens at most; {elsewhere} older "
+            f"statements ended in favour of another one than their partner; refused {dict(refused.most_common())}"
+        )
+    return found, [*told, room_for()]
+
+
+_HEADER = ("", "pairs", "share", "95 %", "merged", "superseded", "asked")
 _WANTED = {"same": "merged", "changed": "superseded", "negated": "superseded"}
 
 
@@ -90,7 +101,8 @@ def _rows(of: Sequence[tuple[Change, str]]) -> list[tuple[str, ...]]:
     for relation in ("same", *_TAKES_ITS_PLACE, *_BESIDE):
         what = [w for pair, w in of if pair.relation == relation]
         right = what.count(_WANTED.get(relation, "apart"))
-        rows.append((relation, *counted(right, len(what)), str(what.count("merged")), str(what.count("superseded"))))
+        others = (str(what.count(one)) for one in ("merged", "superseded", "asked"))
+        rows.append((relation, *counted(right, len(what)), *others))
     return rows
 
 

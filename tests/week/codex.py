@@ -7,8 +7,7 @@ from datetime import UTC, datetime
 import orjson
 
 from slowwave.formats.codex import write as encode
-from slowwave.formats.model import Text, Thinking, ToolCall
-from slowwave.formats.times import millisecond_time
+from slowwave.formats.model import Text, Thinking, ToolCall, millisecond_time
 from tests.week.script import (
     Answer,
     Call,

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 
 import orjson
 
-from slowwave.formats.model import Text, Thinking, ToolCall
+from slowwave.formats.model import Text, Thinking, ToolCall, millisecond_time
 from slowwave.formats.pi import write as encode
-from slowwave.formats.times import millisecond_time
 from tests.week.script import (
     Answer,
     Call,

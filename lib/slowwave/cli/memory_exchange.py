@@ -444,21 +444,26 @@ def _row_of_effect(effect: Effect) -> dict[str, Any]:
         "broken": [_case(case) for case in effect.broken],
         "idle": effect.idle,
         "idle_since": effect.since,
-    }
+    } | ({"idle_by_model": effect.idle_by_model} if effect.idle_by_model else {})
 
 
 def _case(case: Case) -> dict[str, Any]:
     of = case.session
-    said = {"said_again": True} if case.is_said_again else {}
+    said: dict[str, Any] = {"said_again": True} if case.is_said_again else {}
+    said |= {"by": case.by} if case.by else {}
     return {"dialect": of.dialect, "session": of.session, "began": of.began, "record": case.record} | said
 
 
 def _lines_of_effect(effect: Effect) -> list[str]:
     """Return what is told of one memory beside its verdict, in lines."""
-    lines = [f"delivered to {counted(effect.sessions, 'session')}, followed in {len(effect.followed)}"]
+    read = sum(bool(case.by) for case in effect.followed)
+    by = f", in {read} of them as a model read" if read else ""
+    lines = [f"delivered to {counted(effect.sessions, 'session')}, followed in {len(effect.followed)}{by}"]
+    if effect.idle_by_model:
+        lines.append(f"no occasion in {effect.idle} in a row, in {effect.idle_by_model} of them as a model read")
     for case in effect.broken:
         where = f", record {harmless(case.record)}" if case.record else ""
-        again = ": had to be said again" if case.is_said_again else ""
+        again = ": had to be said again" if case.is_said_again else ", as a model read" if case.by else ""
         lines.append(
             f"broken in {case.session.dialect} {harmless(case.session.session)}, {case.session.began}{where}{again}"
         )

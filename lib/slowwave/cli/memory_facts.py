@@ -13,7 +13,7 @@ from slowwave.cli.terminal import bold, counted, dim, harmless, say, say_json, s
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
 from slowwave.files import archive_folder
-from slowwave.formats.rows import names_row
+from slowwave.formats.database import names_row
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.authors import Authors, read_writes
 from slowwave.memory.book import Book, Memory, Standing, read_book, standing_of

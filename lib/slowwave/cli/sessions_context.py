@@ -227,7 +227,7 @@ def export(args: argparse.Namespace) -> int:
     import shlex  # noqa: PLC0415 - a context needs none of these
 
     from slowwave.context import SystemClock  # noqa: PLC0415 - as above
-    from slowwave.formats.opencode.export import Said, exported  # noqa: PLC0415 - as above
+    from slowwave.formats.opencode.dialect import Said, exported  # noqa: PLC0415 - as above
 
     found = chosen_session(args, args.id)
     if client_of(found.dialect).writer is not None or not found.in_database:

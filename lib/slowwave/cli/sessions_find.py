@@ -39,7 +39,7 @@ from slowwave.stores.roots import ClientFacts
 from slowwave.stores.summary import SessionRow, ShownRow
 
 if TYPE_CHECKING:
-    from slowwave.formats.texts import Words
+    from slowwave.formats.messages import Words
     from slowwave.stores.archive.shelf import Shelved
     from slowwave.stores.search.ranking import Hit
 
@@ -201,7 +201,7 @@ _BATCH = 2000
 
 def text(args: argparse.Namespace) -> int:
     """Print the words of every message in the files and folders named on the command line."""
-    from slowwave.formats.texts import words_in  # noqa: PLC0415 - only here
+    from slowwave.formats.messages import words_in  # noqa: PLC0415 - only here
 
     problems: list[Problem] = []
     failed = 0
@@ -240,7 +240,7 @@ def _archived_below(paths: list[Path]) -> "dict[Path, Shelved]":
 
 def _print_archived(packed: "dict[Path, Shelved]", problems: list[Problem], *, as_json: bool) -> int:
     """Print the words of archived transcripts; return how many could not be read."""
-    from slowwave.formats.texts import words_in  # noqa: PLC0415 - only here
+    from slowwave.formats.messages import words_in  # noqa: PLC0415 - only here
     from slowwave.stores.archive.sessions import laid_out_file  # noqa: PLC0415 - as above
 
     failed = 0

@@ -15,7 +15,7 @@ from slowwave.cli.terminal import bold, counted, harmless, say, say_json, settin
 from slowwave.errors import DONE, NotFoundError
 from slowwave.formats.messages import State, children_of, normal_form, parents_of, state_of
 from slowwave.formats.model import Message, Problem, Transcript
-from slowwave.formats.openclaw.context import is_silent
+from slowwave.formats.openclaw.dialect import is_silent
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoreProblem
 from slowwave.stores.roots import ClientFacts

@@ -15,17 +15,16 @@ from slowwave.cli.terminal import answer, counted, say, say_json, settings_of, s
 from slowwave.context import Run, SystemClock, new_run_id
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.files import archive_folder, home_folder
-from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
 from slowwave.formats.registry import client_of
-from slowwave.formats.sessions import FoundSession, StoredSession
+from slowwave.formats.sessions import SUFFIX, FoundSession, StoredSession, numbered_parts, session_stem
 from slowwave.formats.writing import Compaction, Draft, Means, Target, checked, unknown
 from slowwave.stores.roots import found_sessions, meant_session
 from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, plan_removal, trash_folder, trash_items
 from slowwave.stores.writers import Opened, Writers, folder_for, held
 
 if TYPE_CHECKING:
-    from slowwave.compaction.job.book import Appended
-    from slowwave.compaction.job.run import Compacting
+    from slowwave.compaction.book import Appended
+    from slowwave.compaction.run import Compacting
     from slowwave.settings import Settings
     from slowwave.stores.archive.pack import PackedFile
     from slowwave.stores.archive.shelf import Shelved
@@ -159,8 +158,8 @@ def compact(args: argparse.Namespace) -> int:
 
 def _noted_summary(args: argparse.Namespace, found: FoundSession, compaction: Compaction) -> str:
     """Append a summary that a person wrote, noted so that it can be taken back."""
-    from slowwave.compaction.job.book import folder_of  # noqa: PLC0415 - as above
-    from slowwave.compaction.job.story import noted_by_hand  # noqa: PLC0415 - as above
+    from slowwave.compaction.book import folder_of  # noqa: PLC0415 - as above
+    from slowwave.compaction.story import noted_by_hand  # noqa: PLC0415 - as above
 
     session = stored_session(found)
     with noted_by_hand(session, folder_of(os.environ), compaction) as note:
@@ -242,7 +241,7 @@ def writers_for(args: argparse.Namespace) -> Writers:
 
 def _compact_planned(args: argparse.Namespace) -> int:
     """Append a compaction that is planned and summarised here, whether the session is large or not; memories first."""
-    from slowwave.compaction.job.story import compact_one  # noqa: PLC0415 - of few commands
+    from slowwave.compaction.story import compact_one  # noqa: PLC0415 - of few commands
 
     session = stored_session(chosen_session(args, args.id))
     run = _compacting(args, session)
@@ -259,7 +258,7 @@ def _compact_planned(args: argparse.Namespace) -> int:
 
 def prune(args: argparse.Namespace) -> int:
     """Clear old outputs of tools by an overlay; every word stays."""
-    from slowwave.compaction.job.story import prune_one  # noqa: PLC0415 - of few commands
+    from slowwave.compaction.story import prune_one  # noqa: PLC0415 - of few commands
 
     session = stored_session(chosen_session(args, args.id))
     run = _compacting(args, session)
@@ -277,7 +276,7 @@ def prune(args: argparse.Namespace) -> int:
 
 def summary_of_branch(args: argparse.Namespace, found: FoundSession) -> str:
     """Return what is left behind when a session goes on from an older message."""
-    from slowwave.compaction.job.draft import branch_summary  # noqa: PLC0415 - of one command
+    from slowwave.compaction.draft import branch_summary  # noqa: PLC0415 - of one command
 
     session = stored_session(found)
     return branch_summary(session, args.from_message, _compacting(args, session))
@@ -322,8 +321,8 @@ def _tell(run: "Compacting", notes: Sequence[str] = ()) -> None:
 
 def uncompact(args: argparse.Namespace) -> int:
     """Take the last compaction of slowwave's back."""
-    from slowwave.compaction.job.book import folder_of  # noqa: PLC0415 - of few commands
-    from slowwave.compaction.job.recovery import undo  # noqa: PLC0415 - as above
+    from slowwave.compaction.book import folder_of  # noqa: PLC0415 - of few commands
+    from slowwave.compaction.recovery import undo  # noqa: PLC0415 - as above
 
     session = stored_session(chosen_session(args, args.id))
     done = undo(session, folder_of(os.environ), home_folder(os.environ))

@@ -10,22 +10,25 @@ from slowwave.compaction.tokens import fields_of
 from slowwave.formats.model import Message, Span, ToolCall, ToolResult
 from slowwave.hostile import one_line, visible
 from slowwave.reading.harness import command_in, line_in, output_of
-from slowwave.shell.commands import CHECKS, Outcome, Proven, cause_of, commands_of, run_of
-from slowwave.shell.reports import exit_code, is_refused, printed
+from slowwave.shell.commands import (
+    CHECKS,
+    Outcome,
+    Proven,
+    cause_of,
+    commands_of,
+    exit_code,
+    is_refused,
+    printed,
+    run_of,
+)
 
 
 class Answer(NamedTuple):
-    """The call that a result belongs to.
+    """The call that a result belongs to."""
 
-    Attributes:
-        at: index of the entry that called.
-        number: which of the calls of that entry.
-        is_double: an earlier result answered that call already.
-    """
-
-    at: int
-    number: int
-    is_double: bool = False
+    at: int  # index of the entry that called
+    number: int  # which of the calls of that entry
+    is_double: bool = False  # an earlier result answered that call already
 
 
 def answers(entries: Iterable[tuple[Sequence[str], Sequence[str]]]) -> list[list[Answer | None]]:
@@ -63,21 +66,13 @@ Redact = Callable[[str], str]
 
 
 class Exchange(NamedTuple):
-    """One call and its result.
+    """One call and its result."""
 
-    Attributes:
-        call: the call.
-        result: what it answered; None when nothing did.
-        sources: the records of both.
-        order: which message called.
-        line: the shell line, "" when the tool is no shell.
-    """
-
-    call: ToolCall
-    result: ToolResult | None
-    sources: tuple[Span, ...]
-    order: int
-    line: str
+    call: ToolCall  # the call
+    result: ToolResult | None  # what it answered; None when nothing did
+    sources: tuple[Span, ...]  # the records of both
+    order: int  # which message called
+    line: str  # the shell line, "" when the tool is no shell
 
     @property
     def failed(self) -> bool:
@@ -342,23 +337,14 @@ _WRAPPED = re.compile(r"</?(?:tool_use_error|error|stderr|stdout)>")
 
 
 class Signature(NamedTuple):
-    """What went wrong, once for all times that it did.
+    """What went wrong, once for all times that it did."""
 
-    Attributes:
-        what: the command or the tool and its file.
-        text: the line of the output that says what went wrong.
-        times: how often.
-        is_resolved: the same succeeded later.
-        order: when it happened last.
-        sources: the records of the last time.
-    """
-
-    what: str
-    text: str
-    times: int
-    is_resolved: bool
-    order: int
-    sources: tuple[Span, ...]
+    what: str  # the command or the tool and its file
+    text: str  # the line of the output that says what went wrong
+    times: int  # how often
+    is_resolved: bool  # the same succeeded later
+    order: int  # when it happened last
+    sources: tuple[Span, ...]  # the records of the last time
 
 
 def signatures(every: Iterable[Exchange], redact: Redact) -> list[Signature]:

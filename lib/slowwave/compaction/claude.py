@@ -8,7 +8,7 @@ import msgspec
 
 from slowwave.compaction.items import Item, items_of, usage_of
 from slowwave.compaction.tokens import CLAUDE
-from slowwave.formats.claude.context import FILLER
+from slowwave.formats.claude.dialect import FILLER
 from slowwave.formats.messages import PlainMessage
 from slowwave.formats.model import REFUSALS, Message, Origin, ToolResult
 

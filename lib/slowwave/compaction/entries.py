@@ -35,25 +35,15 @@ NOT_LISTED = "more files were only read and are not listed below"
 
 
 class Entry(NamedTuple):
-    """One line of a ledger.
+    """One line of a ledger."""
 
-    Attributes:
-        part: the section that it stands in.
-        kind: what it tells.
-        text: the line, without its bullet.
-        key: what is the same for a later line that takes its place.
-        value: what it is worth when there is not room for all.
-        sources: the records that it was taken from; none for what an earlier summary said.
-        stays: it is never dropped.
-    """
-
-    part: Part
-    kind: Kind
-    text: str
-    key: str
-    value: int
-    sources: tuple[Span, ...] = ()
-    stays: bool = False
+    part: Part  # the section that it stands in
+    kind: Kind  # what it tells
+    text: str  # the line, without its bullet
+    key: str  # what is the same for a later line that takes its place
+    value: int  # what it is worth when there is not room for all
+    sources: tuple[Span, ...] = ()  # the records that it was taken from; none for what an earlier summary said
+    stays: bool = False  # it is never dropped
 
     @property
     def size(self) -> int:
@@ -63,48 +53,29 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LedgerSettings:
-    """How large a ledger may become.
+    """How large a ledger may become."""
 
-    Attributes:
-        most_bytes: of all of it; what is never dropped may go beyond. About 4,000 tokens by default.
-        ask_chars: of one thing that the person asked for.
-        first_ask_chars: of the first, which is the goal.
-        line_chars: of every other line.
-    """
-
-    most_bytes: int = 16_000
-    ask_chars: int = 320
-    first_ask_chars: int = 1_200
-    line_chars: int = 260
+    most_bytes: int = 16_000  # of all of it; what is never dropped may go beyond. About 4,000 tokens by default.
+    ask_chars: int = 320  # of one thing that the person asked for
+    first_ask_chars: int = 1_200  # of the first, which is the goal
+    line_chars: int = 260  # of every other line
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What a region of a session comes down to; nothing in it was written by a model that slowwave asked.
+    """What a region of a session comes down to; nothing in it was written by a model that slowwave asked."""
 
-    Attributes:
-        entries: all lines, the most worthy of which are written.
-        files: read and changed, those of earlier compactions included.
-        settings: how large it may become.
-    """
-
-    entries: tuple[Entry, ...]
-    files: FileOperations
-    settings: LedgerSettings = LedgerSettings()
+    entries: tuple[Entry, ...]  # all lines, the most worthy of which are written
+    files: FileOperations  # read and changed, those of earlier compactions included
+    settings: LedgerSettings = LedgerSettings()  # how large it may become
 
 
 class Rendering(NamedTuple):
-    """A ledger as text, and what there was no room for.
+    """A ledger as text, and what there was no room for."""
 
-    Attributes:
-        text: the summary.
-        dropped: the lines that were left out.
-        read_left_out: files only read that the list does not name; the ledger's own list does.
-    """
-
-    text: str
-    dropped: tuple[Entry, ...] = ()
-    read_left_out: tuple[str, ...] = ()
+    text: str  # the summary
+    dropped: tuple[Entry, ...] = ()  # the lines that were left out
+    read_left_out: tuple[str, ...] = ()  # files only read that the list does not name; the ledger's own list does
 
 
 # How lines of a ledger are worded: one line each, nothing in them that could be taken for its structure.

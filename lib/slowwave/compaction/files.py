@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple, cast
 from slowwave.compaction.calls import answers, arguments_of, folder_of, has_failed, has_run, line_of
 from slowwave.compaction.tokens import fields_of, order
 from slowwave.formats.model import Message, ToolCall, ToolResult
-from slowwave.shell.grammar import script_in, script_of
-from slowwave.shell.tree import Command, Group, Script, Word
+from slowwave.shell.grammar import Command, Group, Script, Word, script_in, script_of
 
 # The two lists of files that a summary carries: read and changed, as records, tags and texts hold them.
 
@@ -81,11 +80,8 @@ class Touched(NamedTuple):
 def files_of_call(call: ToolCall, result: ToolResult | None = None, cwd: str = "", root: str = "") -> Iterator[Touched]:
     """Yield the files that one call read or changed; tools' paths as they were written, those of shells from ``root``.
 
-    Args:
-        call: the call.
-        result: what it answered; None when that is not known, which is not taken for a failure.
-        cwd: where the client was.
-        root: the folder that paths are shown from; ``cwd`` when it is not given.
+    ``result``: what it answered; None when that is not known, which is not taken for a failure. ``cwd``: where the
+    client was. ``root``: the folder that paths are shown from; ``cwd`` when it is not given.
     """
     root = root or cwd
     failed = result is not None and has_failed(call.name, result)
@@ -263,10 +259,8 @@ _LAST = "/"
 def files_of_line(line: str, folder: str = "", *, failed: bool = False) -> Iterator[Touched]:
     """Yield the files of a shell line in order; none of a line that is torn.
 
-    Args:
-        line: the line.
-        folder: where it runs; "" when that is not known.
-        failed: it ran and failed: then only what it redirected to before anything could fail is certain.
+    ``folder``: where it runs; "" when that is not known. ``failed``: it ran and failed: then only what it redirected to
+    before anything could fail is certain.
     """
     script = script_of(line)
     if not script.is_torn:

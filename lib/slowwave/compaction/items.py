@@ -7,8 +7,7 @@ from typing import Literal, NamedTuple, Protocol, cast
 
 from slowwave.compaction.files import NO_FILES, FileOperations, of_tags, without_tags
 from slowwave.compaction.tokens import Rule, fields_of
-from slowwave.formats.model import Message
-from slowwave.formats.salvage import whole
+from slowwave.formats.model import Message, whole
 
 Kind = Literal[
     "user",  # what starts a turn: a person's words, a command that they ran, a message that stands for theirs
@@ -36,31 +35,18 @@ class Usage(NamedTuple):
 
 
 class Item(NamedTuple):
-    """One entry of a context.
+    """One entry of a context."""
 
-    Attributes:
-        id: how the dialect names the entry.
-        kind: what it is to a compaction.
-        tokens: its estimate.
-        message: what it says; None for settings.
-        calls: ids of the tool calls that it makes.
-        results: ids of the tool calls that it answers.
-        summary: of a compaction: its text alone.
-        files: of a compaction: the files that it carries on.
-        usage: of an answer: what the provider counted.
-        is_stale: it was written before the latest compaction.
-    """
-
-    id: str | None
-    kind: Kind
-    tokens: int = 0
-    message: Message | None = None
-    calls: tuple[str, ...] = ()
-    results: tuple[str, ...] = ()
-    summary: str = ""
-    files: FileOperations = NO_FILES
-    usage: Usage | None = None
-    is_stale: bool = False
+    id: str | None  # how the dialect names the entry
+    kind: Kind  # what it is to a compaction
+    tokens: int = 0  # its estimate
+    message: Message | None = None  # what it says; None for settings
+    calls: tuple[str, ...] = ()  # ids of the tool calls that it makes
+    results: tuple[str, ...] = ()  # ids of the tool calls that it answers
+    summary: str = ""  # of a compaction: its text alone
+    files: FileOperations = NO_FILES  # of a compaction: the files that it carries on
+    usage: Usage | None = None  # of an answer: what the provider counted
+    is_stale: bool = False  # it was written before the latest compaction
 
     @property
     def speaks(self) -> bool:

@@ -48,21 +48,13 @@ _TEXT_CHARS = 200
 
 
 class Probe(NamedTuple):
-    """One thing that a summary should still tell.
+    """One thing that a summary should still tell."""
 
-    Attributes:
-        kind: what it is.
-        text: in the words of the session.
-        spellings: what counts as telling it exactly; none when its words are what counts.
-        failed: of a command: it failed the last time.
-        sources: the records that it comes from.
-    """
-
-    kind: ProbeKind
-    text: str
-    spellings: tuple[str, ...] = ()
-    failed: bool = False
-    sources: tuple[Span, ...] = ()
+    kind: ProbeKind  # what it is
+    text: str  # in the words of the session
+    spellings: tuple[str, ...] = ()  # what counts as telling it exactly; none when its words are what counts
+    failed: bool = False  # of a command: it failed the last time
+    sources: tuple[Span, ...] = ()  # the records that it comes from
 
 
 class Place(NamedTuple):
@@ -75,15 +67,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What became of the probes.
+    """What became of the probes."""
 
-    Attributes:
-        total: number of probes by kind; kinds without any are not in it.
-        lost: the probes that the summary does not answer, in their order.
-    """
-
-    total: dict[ProbeKind, int]
-    lost: tuple[Probe, ...]
+    total: dict[ProbeKind, int]  # number of probes by kind; kinds without any are not in it
+    lost: tuple[Probe, ...]  # the probes that the summary does not answer, in their order
 
     def retention(self, kind: ProbeKind) -> float:
         """Return the share of a kind that was kept; 1 when there was nothing to keep."""
@@ -394,9 +381,7 @@ ALWAYS: tuple[tuple[ProbeKind, str], ...] = (("modified", "changed files"), ("er
 def verdict(loss: Loss, threshold: float = THRESHOLD) -> Verdict:
     """Return whether a summary passes; every changed file and every error must be told, whatever the threshold.
 
-    Args:
-        loss: what became of the probes.
-        threshold: the least score, from 0 to 1; 0 asks for nothing at all.
+    ``loss``: what became of the probes. ``threshold``: the least score, from 0 to 1; 0 asks for nothing at all.
     """
     if threshold <= 0:
         return Verdict(passes=True)

@@ -62,31 +62,18 @@ PI_SEPARATOR = "\n\n"
 
 
 class Request(NamedTuple):
-    """One call of a model.
+    """One call of a model."""
 
-    Attributes:
-        part: what of the plan it is about.
-        form: what is asked for.
-        items: what is shown; a model for which that is too long is asked about the newer part of them.
-        task: what stands behind the conversation.
-        max_tokens: the longest answer.
-        previous: the summary that the answer goes on from.
-        separator: between the parts of the flat text.
-        most_units: how much is shown of what a tool returned.
-        reasoning: how hard to think, where the model can.
-        system: who the model is.
-    """
-
-    part: Part
-    form: Form
-    items: tuple[Item, ...]
-    task: str
-    max_tokens: int
-    previous: str = ""
-    separator: str = PI_SEPARATOR
-    most_units: int = RESULT_UNITS
-    reasoning: Literal["high"] | None = None
-    system: str = SYSTEM
+    part: Part  # what of the plan it is about
+    form: Form  # what is asked for
+    items: tuple[Item, ...]  # what is shown; a model for which that is too long is asked about the newer part of them
+    task: str  # what stands behind the conversation
+    max_tokens: int  # the longest answer
+    previous: str = ""  # the summary that the answer goes on from
+    separator: str = PI_SEPARATOR  # between the parts of the flat text
+    most_units: int = RESULT_UNITS  # how much is shown of what a tool returned
+    reasoning: Literal["high"] | None = None  # how hard to think, where the model can
+    system: str = SYSTEM  # who the model is
 
     @property
     def prompt(self) -> str:
@@ -204,10 +191,8 @@ def compact_prompt(instructions: str = "") -> str:
 def round_requests(plan: Plan, budget: Budget, focus: str = "") -> list[Request]:
     """Return a question for each group of rounds, in order; what was summarised before goes with the first.
 
-    Args:
-        plan: what is summarised.
-        budget: about so many tokens as it keeps go into one question, more where one round has more.
-        focus: what a person asked to look at.
+    ``budget``: about so many tokens as it keeps go into one question, more where one round has more. ``focus``: what a
+    person asked to look at.
     """
     items = {id(item.message): item for item in plan.history + plan.prefix if item.message is not None}
     found: list[tuple[Item, ...]] = []

@@ -24,18 +24,12 @@ def utf8_bytes(text: str) -> int:
 
 
 class Rule(NamedTuple):
-    """How one client guesses.
+    """How one client guesses."""
 
-    Attributes:
-        length: what a text counts.
-        rounding: how a message is rounded.
-        per_token: lengths to a token, as the client divides.
-        measured: lengths to a token, as providers counted them; 0 where the client's own guess is what its limit means.
-    """
-
-    length: Callable[[str], int]
-    rounding: Rounding
-    per_token: float = _PER_TOKEN
+    length: Callable[[str], int]  # what a text counts
+    rounding: Rounding  # how a message is rounded
+    per_token: float = _PER_TOKEN  # lengths to a token, as the client divides
+    # lengths to a token, as providers counted them; 0 where the client's own guess is what its limit means
     measured: float = 0
 
     def tokens(self, length: int) -> int:
@@ -272,10 +266,8 @@ _TABLE = (
 def context_window(model: str, known: Mapping[str, int] | None = None, *, default: int = DEFAULT) -> int:
     """Return the window of a model.
 
-    Args:
-        model: its name as the transcript has it.
-        known: windows by name; the longest name that ``model`` begins with goes before the table.
-        default: of a model that neither names.
+    ``model``: its name as the transcript has it. ``known``: windows by name; the longest name that ``model`` begins
+    with goes before the table. ``default``: of a model that neither names.
     """
     names = [name for name in known or {} if model.startswith(name)]
     if known and names:

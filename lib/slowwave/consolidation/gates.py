@@ -9,8 +9,8 @@ from typing import cast
 import orjson
 
 from slowwave.errors import CorruptStateError
+from slowwave.formats.model import parse_time
 from slowwave.formats.sessions import StoredSession
-from slowwave.formats.times import parse_time
 from slowwave.memory.book import Book, read_book
 from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.folder import STATE_FILE, read_or_none

@@ -239,7 +239,7 @@ def accepted_operations(state: State, gathered: Gathered, chosen: set[str]) -> l
     sure = tuple(msgspec.structs.replace(c, doubt="", confidence=ACCEPTED if _ends(c) else c.confidence) for c in mine)
     alike = tuple(c if identity(c) == identity(lead) else msgspec.structs.replace(c, **said) for c in sure)
     # a person who accepts it has seen where it stands, and what stands against it
-    trusted = dataclasses.replace(state, writers={}, foreign=())
+    trusted = dataclasses.replace(state, writers={}, foreign=(), book=dataclasses.replace(state.book, disputes={}))
     operations = consolidate(trusted, Gathered(alike, known=gathered.known), accept_confidence=0.0, max_loss=1.0)
     operations += [Operation("DROP", "", (c.id,), "a person kept what it would drop") for c in dropping]
     return [*operations, *(Operation("WAIT", "", (c,), "waits: not asked about") for c in others)]

@@ -34,7 +34,7 @@ from slowwave.memory.authors import Writes
 from slowwave.memory.book import Book, Memory, standing_of
 from slowwave.memory.candidates import MOST_REMOVED
 from slowwave.memory.delivery.register import Register
-from slowwave.memory.effects import Case, Effect, Watched, append_effects, effects_of, with_rows
+from slowwave.memory.effects import EFFECTS, Case, Effect, Watched, effects_of, with_rows
 from slowwave.memory.folder import INDEX, STATE_FILE, digest, read_or_none
 from slowwave.memory.foreign import warning
 from slowwave.memory.guard import guarded
@@ -180,7 +180,7 @@ class _Dream:
                 self._gate(Gate("lock", self.project.key, passed=True, reason="taken"))
                 if read_state(self.memory) == since:
                     self._watch(since)
-                    append_effects(self.memory, self.watched)
+                    EFFECTS.append(self.memory, self.watched)
                     self._commit(lock)
                 else:
                     # another dream ended between our time gate and our lock
@@ -375,8 +375,10 @@ def items_of(project: str, found: Changes) -> Iterator[Item]:
     """Yield what the report names: every memory that was broken, and where, and every one that leaves the index."""
     for memory, case in found.broken:
         how = "a person had to say it again" if case.is_said_again else "it was not kept"
+        how += ", as a model read," if case.by else ""
         where = f"{case.session.dialect} session {case.session.session} of {case.session.began}"
-        reason = f"{how} in {where}, which it was delivered to: it stands higher from now on"
+        higher = memory.is_from_person or not case.by
+        reason = f"{how} in {where}, which it was delivered to{': it stands higher from now on' if higher else ''}"
         yield Item(memory.id, BROKEN, reason, project, memory.text, memory.category, memory.confidence)
     for memory in found.needless:
         reason = "no session had an occasion for it in a long time: it leaves the index for its page"

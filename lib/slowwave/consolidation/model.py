@@ -9,12 +9,12 @@ import msgspec
 
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.foreign import ForeignLine
-from slowwave.memory.ledger import Event, Writer
+from slowwave.memory.ledger import VERSION, Event, Writer
 from slowwave.memory.model import Candidate
 from slowwave.memory.pages import target_of
 from slowwave.memory.team import OtherLine
 
-Action = Literal["ADD", "MERGE", "UPDATE", "MOVE", "SUPERSEDE", "KEEP", "DROP", "WAIT", "PHRASE"]
+Action = Literal["ADD", "MERGE", "UPDATE", "MOVE", "SUPERSEDE", "KEEP", "DROP", "WAIT", "PHRASE", "DISPUTE"]
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -27,7 +27,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
             favour of ``successor`` (with candidates: they say the same as what is superseded; ``is_new`` when the
             memory exists only as history); KEEP leaves a memory; DROP ends a memory or refuses candidates; WAIT
             leaves candidates until there is more evidence; PHRASE puts ``text`` in the place of the lines of
-            ``memories``.
+            ``memories``; DISPUTE puts before a person that a memory or candidate contradicts their words ``text``.
         memory: id of the memory, "" for refused and waiting candidates.
         candidates: ids of the candidates that it takes up.
         reason: why, for a person.
@@ -38,7 +38,8 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
         words: id of the candidate whose words the memory gets from now on, "" to keep those that it has.
         memories: ids of the memories that a line of a model's rests on.
         text: words that are in no candidate, put together by a model from the words of the candidates, or "".
-        line: the lines that say so in the place of an agent's, where there are several.
+        line: the lines that say so in the place of an agent's, where there are several; of DISPUTE the file.
+        by: who saw that something newer or other takes its place, where the rules alone do not: "model".
     """
 
     action: Action
@@ -53,6 +54,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     text: str = ""
     memories: tuple[str, ...] = ()
     line: str = ""
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,15 @@ class Outcome:
     def is_empty(self) -> bool:
         """Whether nothing would change."""
         return not self.events and not self.files
+
+
+def dispute_of(operation: Operation, dream: str = "", at: str = "") -> Event:
+    """Return the event by which the ledger knows that something contradicts a person's words."""
+    (name,) = operation.memories
+    return Event(
+        v=VERSION, event="dispute", dream=dream, at=at, memory=name, text=operation.text, file=operation.line,
+        reason=operation.reason,
+    )  # fmt: skip
 
 
 # Exact accounting: nothing that was there before a dream leaves without an operation that says why.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from slowwave.consolidation.facts import Fact
-from slowwave.consolidation.model import Operation, Outcome, State
+from slowwave.consolidation.model import Operation, Outcome, State, dispute_of
 from slowwave.memory.book import (
     AWAY,
     Book,
@@ -78,6 +78,7 @@ def amount_of(
         for o in operations
         if o.action == "PHRASE"
     ]
+    events += [dispute_of(o, stamp.dream, stamp.at) for o in operations if o.action == "DISPUTE"]
     events += [_relined(m, stamp) for m in state.book.after(events).active if not m.stands and own_line(m) != m.line]
     if events:
         events += [
@@ -161,7 +162,7 @@ def _placed(lead: Memory | Candidate, words: str, file: str, line: str) -> dict[
 
 def _other(operation: Operation, facts: Mapping[str, Fact], stamp: Stamp) -> list[Event]:
     """Return the event of an operation that is not just a new memory; keeping and waiting leave no trace."""
-    if operation.by_person or operation.action in {"ADD", "WAIT", "MOVE", "PHRASE"}:
+    if operation.by_person or operation.action in {"ADD", "WAIT", "MOVE", "PHRASE", "DISPUTE"}:
         return []
     if not operation.memory:
         return [_event("refuse", stamp, candidates=operation.candidates, reason=operation.reason)]
@@ -195,7 +196,7 @@ def _changed(operation: Operation, fact: Fact, fields: dict[str, object], stamp:
     if operation.action != "SUPERSEDE":
         return _event("update" if operation.action == "UPDATE" else "merge", stamp, **fields)
     until = (operation.spans[-1][1] if operation.spans else "") or fact.last_seen or stamp.at
-    return _event("supersede", stamp, successor=operation.successor, valid_to=until, **fields)
+    return _event("supersede", stamp, successor=operation.successor, valid_to=until, by=operation.by, **fields)
 
 
 # Every memory file as it shall be: lines of agents in their places, own ones in blocks, the index in its limits.

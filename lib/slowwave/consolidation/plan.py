@@ -240,6 +240,7 @@ def counts_of(plan: Plan) -> Mapping[str, int]:
         "DROP": "dropped",
         "WAIT": "waiting",
         "PHRASE": "phrased",
+        "DISPUTE": "disputed",
     }
     counts: dict[str, int] = {}
     for operation in plan.operations:
@@ -264,7 +265,8 @@ def phases_of(state: State, plan: Plan) -> Phases:
         - arranged
         + sum(o.action == "DROP" and bool(o.memory) and not o.by_person for o in plan.operations)
     )
-    consolidated = arranged + sum(done[action] for action in ("ADD", "MERGE", "UPDATE", "SUPERSEDE", "PHRASE"))
+    changing = ("ADD", "MERGE", "UPDATE", "SUPERSEDE", "PHRASE", "DISPUTE")
+    consolidated = arranged + sum(done[action] for action in changing)
     return Phases(dict(lines), len(plan.gathered.waiting), consolidated, pruned)
 
 

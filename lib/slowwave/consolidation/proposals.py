@@ -1,13 +1,14 @@
 """A model's proposals as operations: what passes the rules is done, for everything else the rules decide alone.
 
-A model may say that differently worded entries are one fact, that a newer one takes the place of an older one, and that
-what nobody said is not worth keeping. It can not forget an entry, touch what people wrote, merge across a number, a
-path, a version or a no, write words that nobody said, or drop what a person said; and never more than the loss cap.
+A model may say that differently worded entries are one fact, that a newer one takes the place of an older one, that
+what nobody said is not worth keeping, and that something contradicts what a person said, which is then put before them.
+It can not name an entry that it was not shown, touch what people wrote, merge across a number, a path, a version or a
+no, write words that nobody said, or drop what a person said; and never more than the loss cap.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal, cast, get_args
 
@@ -16,14 +17,18 @@ import msgspec
 from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.facts import Doubts
 from slowwave.consolidation.likeness import Words, words_of
-from slowwave.consolidation.model import AccountingError, Gathered, Operation, State, lost_share, validate
+from slowwave.consolidation.model import AccountingError, Gathered, Operation, State, dispute_of, lost_share, validate
+from slowwave.consolidation.replacement import LIGHT
 from slowwave.consolidation.slots import claim, claim_of, decision_key, stance_of
+from slowwave.extraction.model.quotations import stands_in
 from slowwave.memory.book import Memory
-from slowwave.memory.model import DROPS, RETRACTS, Candidate
+from slowwave.memory.foreign import ForeignLine
+from slowwave.memory.ledger import BY_MODEL
+from slowwave.memory.model import DROPS, RETRACTS, Candidate, Category
 from slowwave.memory.pages import target_of
 from slowwave.settings import ConsolidationSettings
 
-Op = Literal["merge", "supersede", "drop", "keep", "add"]
+Op = Literal["merge", "supersede", "contradicts", "drop", "keep", "add"]
 _OPS = get_args(Op)
 # one question is about fewer; more is a model that has lost its way
 _MOST = 2_000
@@ -57,16 +62,18 @@ class Proposal:
 
     Attributes:
         op: merge (the entries say the same, best said as ``text``), supersede (``by`` takes the place of the entries),
-            drop, keep or add.
+            contradicts (the entries do not agree with what a person said in ``by``), drop, keep or add.
         entries: numbers of the entries that it is about.
-        by: of supersede, the number of the newer entry; else 0.
-        text: of merge, the words to keep, "" for those of the best entry.
+        by: of supersede, the number of the newer entry; of contradicts that of the person's; else 0.
+        text: of merge, the words to keep, "" for those of the best entry; of supersede, words of ``by`` that show it.
+        is_reworded: of merge, the entries have too few words in common to become one; the best of them stays as it is.
     """
 
     op: Op
     entries: tuple[int, ...]
     by: int = 0
     text: str = ""
+    is_reworded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +129,14 @@ def _is_number(value: Any) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One numbered entry: a memory that stands or a candidate that waits."""
+    """One numbered entry: a memory that stands, a candidate that waits, or a line of a person's own.
+
+    ``is_new`` is what no dream has dealt with yet: candidates, and lines that agents wrote since the last one.
+    """
 
     number: int
-    item: Memory | Candidate
+    item: Memory | Candidate | ForeignLine
+    is_new: bool = False
 
     @property
     def is_memory(self) -> bool:
@@ -133,20 +144,57 @@ class Entry:
         return isinstance(self.item, Memory)
 
     @property
+    def name(self) -> str:
+        """The id of the memory or the candidate, "" of a person's line."""
+        return "" if isinstance(self.item, ForeignLine) else self.item.id
+
+    @property
+    def category(self) -> str:
+        """The category, "" of a person's line."""
+        return "" if isinstance(self.item, ForeignLine) else self.item.category
+
+    @property
+    def confidence(self) -> float:
+        """How likely it is worth loading; what a person wrote is."""
+        return 1.0 if isinstance(self.item, ForeignLine) else self.item.confidence
+
+    @property
+    def place(self) -> ForeignLine:
+        """Its line, as one is named that a person is shown."""
+        if isinstance(self.item, ForeignLine):
+            return self.item
+        return ForeignLine(self.item.place if isinstance(self.item, Memory) else "", self.item.text)
+
+    @property
     def is_from_person(self) -> bool:
         """Whether a person said it."""
-        return self.item.is_from_person if isinstance(self.item, Memory) else self.item.origin.startswith("user_")
+        if isinstance(self.item, Candidate):
+            return self.item.origin.startswith("user_")
+        return isinstance(self.item, ForeignLine) or self.item.is_from_person
 
     @property
     def last_seen(self) -> str:
         """When it was last seen, ISO."""
+        if isinstance(self.item, ForeignLine):
+            return ""
         return self.item.last_seen if isinstance(self.item, Memory) else self.item.observed_at
+
+    def asks_about(self, old: "Entry") -> bool:
+        """Say whether that this takes the place of an older entry is for a person to say.
+
+        The older one is theirs, and this is not, or has no word in common with it.
+        """
+        if not old.is_from_person or not old.name:
+            return not old.name
+        return not self.is_from_person or not is_about_the_same(old.item.text, self.item.text)
 
     @property
     def line(self) -> str:
         """The entry as it is shown."""
-        kind = "memory" if self.is_memory else "new"
-        return f"{self.number}. [{kind}, {self.item.category}, {self.last_seen[:10] or 'undated'}] {self.item.text}"
+        if isinstance(self.item, ForeignLine):
+            return f"{self.number}. [a person's line] {self.item.text}"
+        kind = "new" if self.is_new else "memory"
+        return f"{self.number}. [{kind}, {self.category}, {self.last_seen[:10] or 'undated'}] {self.item.text}"
 
 
 def entries_of(state: State, gathered: Gathered) -> list[Entry]:
@@ -162,11 +210,16 @@ def entries_of(state: State, gathered: Gathered) -> list[Entry]:
     asked = [c for c in gathered.waiting if c.id not in gathered.unproven and c.key not in (RETRACTS, DROPS)]
     candidates = [c for c in asked if not doubts.reason(c)]
     candidates.sort(key=lambda c: (c.observed_at, c.id))
-    ordered: Sequence[Memory | Candidate] = [*memories, *candidates]
-    return [Entry(number, item) for number, item in enumerate(ordered, 1)]
+    theirs = [line for line in state.foreign if state.writers.get(line.key) != "tool" and words_of(line.text).stems]
+    theirs.sort(key=lambda line: (line.file, line.text))
+    ordered: Sequence[Memory | Candidate | ForeignLine] = [*memories, *candidates, *dict.fromkeys(theirs)]
+    new = {event.memory for event in state.adopted} | {c.id for c in candidates}
+    return [Entry(n, i, not isinstance(i, ForeignLine) and i.id in new) for n, i in enumerate(ordered, 1)]
 
 
 HOLDS = frozenset({"ADD", "MERGE", "KEEP"})
+# in the reason why one of two entries goes
+SAME = "says the same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +231,13 @@ class Judged:
     refusals: tuple[Refusal, ...]
 
 
-def judged(data: object, state: State, gathered: Gathered, settings: ConsolidationSettings) -> Judged:
+def judged(
+    data: object,
+    state: State,
+    gathered: Gathered,
+    settings: ConsolidationSettings,
+    shown: Collection[int] | None = None,
+) -> Judged:
     """Return valid operations, whatever a model answered.
 
     Args:
@@ -186,9 +245,11 @@ def judged(data: object, state: State, gathered: Gathered, settings: Consolidati
         state: what orient found.
         gathered: the candidates.
         settings: thresholds and the loss cap.
+        shown: numbers of the entries that it was shown, None for all.
     """
     numbered, refusals = read_proposals(data)
-    court = _Court(state, gathered, settings, refusals)
+    entries = {e.number: e for e in entries_of(state, gathered) if shown is None or e.number in shown}
+    court = _Court(state, gathered, settings, refusals, entries)
     for number, proposal in numbered:
         reason = court.hear(proposal)
         if reason:
@@ -199,23 +260,26 @@ def judged(data: object, state: State, gathered: Gathered, settings: Consolidati
     return Judged(tuple(operations), court.followed, tuple(sorted(refusals, key=lambda r: r.number)))
 
 
+# so many entries at most one statement takes the place of, and so many contradictions are put before a person a night
+_MOST_ENDED = 3
+_MOST_DISPUTES = 10
+
+
 @dataclass(slots=True)
 class _Court:
     state: State
     gathered: Gathered
     settings: ConsolidationSettings
     refusals: list[Refusal]
-    entries: Mapping[int, Entry] = field(init=False)
+    entries: Mapping[int, Entry]
     used: set[int] = field(default_factory=set[int])
     accepted: list[tuple[int, Proposal]] = field(default_factory=list[tuple[int, Proposal]])
+    disputes: dict[str, Operation] = field(default_factory=dict[str, Operation])
     followed: int = 0
 
-    def __post_init__(self) -> None:
-        self.entries = {entry.number: entry for entry in entries_of(self.state, self.gathered)}
-
-    def hear(self, proposal: Proposal) -> str:
+    def hear(self, proposal: Proposal) -> str:  # noqa: PLR0911 - one reason after the other
         """Return why a proposal is not followed, or ""."""
-        named = (*proposal.entries, *((proposal.by,) if proposal.op == "supersede" else ()))
+        named = (*proposal.entries, *((proposal.by,) if proposal.op in ("supersede", "contradicts") else ()))
         unknown = [n for n in named if n not in self.entries]
         if unknown:
             return f"there is no entry {unknown[0]}"
@@ -223,18 +287,58 @@ class _Court:
         if again:
             return f"entry {again[0]} is in another operation already"
         entries = [self.entries[n] for n in proposal.entries]
+        by = self.entries.get(proposal.by)
+        if by and self._is_dispute(proposal):
+            return self._not_disputed(entries, by)
+        if any(not entry.name for entry in (*entries, *((by,) if by and proposal.op == "supersede" else ()))):
+            return "a person's line is not touched"
         if proposal.op == "merge":
-            return _not_merged(entries, proposal.text)
-        if proposal.op == "supersede":
-            return _not_superseded(entries, self.entries[proposal.by], by_used=proposal.by in proposal.entries)
+            return not_merged(entries, proposal.text)
+        if proposal.op == "supersede" and by:
+            ended = sum(len(p.entries) for _, p in self.accepted if p.op == "supersede" and p.by == proposal.by)
+            if ended + len(entries) > _MOST_ENDED:
+                return f"entry {proposal.by} would end more than {_MOST_ENDED} others"
+            return _not_superseded(entries, by, proposal.text, by_used=proposal.by in proposal.entries)
         if proposal.op == "drop":
             return self._not_dropped(entries)
+        return ""
+
+    def _is_dispute(self, proposal: Proposal) -> bool:
+        """Say whether only a person can say what a proposal says: it sets something against words of theirs."""
+        if proposal.op == "contradicts":
+            return True
+        by = self.entries[proposal.by]
+        return proposal.op == "supersede" and all(map(by.asks_about, (self.entries[n] for n in proposal.entries)))
+
+    def _not_disputed(self, entries: Sequence[Entry], by: Entry) -> str:
+        """Return why a contradiction is not put before a person, or "" when it is.
+
+        What nobody said stands against a person's words; of two things that a person said the older one against the
+        newer one.
+        """
+        for one in entries:
+            theirs, other = (one, by) if one.is_from_person and not by.is_from_person else (by, one)
+            if not theirs.is_from_person:
+                return "no words of a person stand against it"
+            if theirs.name and other.is_from_person and not theirs.last_seen > other.last_seen:
+                return f"entry {theirs.number} is not newer than {other.number}"
+            if not other.name:
+                return "a person's line is not touched"
+            if other.name in self.state.book.rejected:
+                return "a person has said that both stand"
+            if len(self.disputes) >= _MOST_DISPUTES:
+                return f"more than {_MOST_DISPUTES} contradictions in one night"
+            line = theirs.place
+            reason = f"the model: contradicts what a person said: {line.text[:160]}"
+            made = Operation("DISPUTE", "", (), reason, memories=(other.name,), text=line.text, line=line.file)
+            if other.name not in self.state.book.disputes:
+                self.disputes.setdefault(other.name, made)
         return ""
 
     def _not_dropped(self, entries: Sequence[Entry]) -> str:
         if any(e.is_from_person for e in entries):
             return "what a person said is not dropped"
-        sure = [e for e in entries if not e.is_memory and e.item.confidence >= self.settings.accept_confidence]
+        sure = [e for e in entries if not e.is_memory and e.confidence >= self.settings.accept_confidence]
         if sure:
             return f"entry {sure[0].number} is certain enough to be kept"
         memories = sum(e.is_memory for e in entries) + sum(
@@ -246,12 +350,19 @@ class _Court:
 
     def accept(self, number: int, proposal: Proposal) -> None:
         """Note a proposal that is followed."""
+        if proposal.op in ("contradicts", "supersede") and self._is_dispute(proposal):
+            self.followed += 1
+            return
+        if proposal.op == "merge" and disagreement([self.entries[n] for n in proposal.entries]):
+            proposal = replace(proposal, is_reworded=True)
         self.used |= set(proposal.entries)
         self.accepted.append((number, proposal))
 
     def operations(self) -> list[Operation]:
         """Return the operations: those of the rules, with what the model added to them."""
         limits = self.settings
+        disputes = list(self.disputes.values())
+        self.state = replace(self.state, book=self.state.book.after([dispute_of(o) for o in disputes]))
         done = consolidate(
             self.state,
             self._merged_candidates(),
@@ -267,7 +378,7 @@ class _Court:
             else:
                 self.followed += 1
             done = changed
-        return done
+        return [*done, *disputes]
 
     def _unsound(self, operations: Sequence[Operation]) -> str:
         try:
@@ -281,8 +392,8 @@ class _Court:
         """Return the candidates as if those that a model merged had been said in the same words."""
         said: dict[str, Candidate] = {}
         for _, proposal in self.accepted:
-            if proposal.op == "merge":
-                items = [self.entries[n].item for n in proposal.entries]
+            if proposal.op == "merge" and not proposal.is_reworded:
+                items = [i for n in proposal.entries if not isinstance(i := self.entries[n].item, ForeignLine)]
                 lead = next((i for i in items if isinstance(i, Memory)), items[0])
                 words = {"text": lead.text, "key": lead.key, "value": lead.value}
                 said |= {i.id: msgspec.structs.replace(i, **words) for i in items if isinstance(i, Candidate)}
@@ -291,34 +402,59 @@ class _Court:
         return Gathered(waiting, g.undone, g.unproven, g.known, g.rejected)
 
 
-def _not_merged(entries: Sequence[Entry], text: str) -> str:
+def not_merged(entries: Sequence[Entry], text: str) -> str:
+    """Return why entries are not taken for one fact, "" when they are: in words of theirs, or the best as it is."""
     if len(entries) < 2:  # noqa: PLR2004 - one entry is no merge
         return "one entry alone is not merged"
-    if len({e.item.category for e in entries}) > 1:
+    reason = disagreement(entries)
+    if reason.endswith(_FEW):
+        # what people said ends by their own words alone; beside these an agent's may go
+        return reason if sum(e.is_from_person for e in entries) > 1 else ""
+    if reason:
+        return reason
+    if len({e.category for e in entries}) > 1:
         return "the entries are of different kinds"
     if len({e.is_from_person for e in entries}) > 1:
         return "what a person said is not merged with what nobody said"
-    return disagreement(entries) or wrong_text(text, entries)
+    return wrong_text(text, entries)
 
 
-def _not_superseded(entries: Sequence[Entry], by: Entry, *, by_used: bool) -> str:
+# so long is what two words share that have an origin in common, and what two share of a script without spaces
+_SHARED_LETTERS, _SHARED_SIGNS = 5, 2
+_UNSPACED = "\u2e80"
+
+
+def is_about_the_same(one: str, other: str) -> bool:
+    """Say whether two texts name anything in common: what a model says of them can then be seen by their words."""
+    return not _named_in(one).isdisjoint(_named_in(other))
+
+
+def _named_in(text: str) -> set[str]:
+    """Return the words of a text but for those that any sentence has, and the pieces of long ones."""
+    stems = set(words_of(text).stems) - LIGHT
+    sizes = ((word, _SHARED_SIGNS if word[0] >= _UNSPACED else _SHARED_LETTERS) for word in _WORD.findall(text.lower()))
+    return stems | {word[n : n + size] for word, size in sizes for n in range(len(word) - size + 1)} - LIGHT
+
+
+def _not_superseded(entries: Sequence[Entry], by: Entry, words: str, *, by_used: bool) -> str:
     if by_used:
         return "an entry does not take its own place"
     for old in entries:
         if old.is_from_person and not by.is_from_person:
             return "only a person takes back what a person said"
-        if old.item.category != by.item.category:
-            return "the entries are of different kinds"
         if not old.last_seen < by.last_seen:
             return f"entry {by.number} is not newer than {old.number}"
-    return ""
+    return "" if stands_in(words, by.item.text) else f"the words that show it do not stand in entry {by.number}"
 
 
 def _with(done: list[Operation], proposal: Proposal, entries: Mapping[int, Entry]) -> tuple[list[Operation], str]:
     """Return the operations with one proposal in them, or the reason why the rules say otherwise."""
-    places = {
-        n: _place(done, entries[n]) for n in (*proposal.entries, *((proposal.by,) if proposal.by in entries else ()))
-    }
+    named = (*proposal.entries, proposal.by) if proposal.op == "supersede" else proposal.entries
+    places = {n: _place(done, entries[n]) for n in named if entries[n].name}
+    if proposal.op == "merge" and proposal.is_reworded:
+        best, *rest = sorted(proposal.entries, key=lambda n: _precedence(entries[n]))
+        others = Proposal("merge", tuple(rest), best)
+        return _with_succession(done, others, entries, places, f"the model: {SAME} in other words as")
     if proposal.op == "merge":
         return _with_merge(done, proposal, entries, places)
     if proposal.op == "supersede":
@@ -334,9 +470,16 @@ def _with(done: list[Operation], proposal: Proposal, entries: Mapping[int, Entry
     return done, ""
 
 
+def _precedence(entry: Entry) -> tuple[bool, bool, bool, str, int]:
+    """Sort what a person stands behind first, then slowwave's, then the older one (:mod:`.decisions`)."""
+    item = entry.item
+    begin = item.valid_from if isinstance(item, Memory) else entry.last_seen
+    return not entry.is_from_person, not entry.is_memory, isinstance(item, Memory) and item.stands, begin, entry.number
+
+
 def _place(done: Sequence[Operation], entry: Entry) -> int:
     """Return which operation an entry is in: each is in exactly one."""
-    name = entry.item.id
+    name = entry.name
     return next(i for i, o in enumerate(done) if (o.memory == name if entry.is_memory else name in o.candidates))
 
 
@@ -344,9 +487,7 @@ def _with_merge(
     done: list[Operation], proposal: Proposal, entries: Mapping[int, Entry], places: Mapping[int, int]
 ) -> tuple[list[Operation], str]:
     """Return the operations with entries as one fact; candidates came together before the rules were asked."""
-    memories = sorted(
-        (n for n in proposal.entries if entries[n].is_memory), key=lambda n: (-entries[n].item.confidence, n)
-    )
+    memories = sorted((n for n in proposal.entries if entries[n].is_memory), key=lambda n: (-entries[n].confidence, n))
     winner = memories[0] if memories else proposal.entries[0]
     at = places[winner]
     apart = [n for n in proposal.entries if n not in memories and places[n] != at]
@@ -354,8 +495,8 @@ def _with_merge(
         other = (apart or [winner])[0]
         return done, f"the rules do otherwise with entry {other}: {done[places[other]].reason}"
     if len(memories) > 1:
-        others = Proposal("supersede", tuple(memories[1:]), winner)
-        done, reason = _with_succession(done, others, entries, places, says="says the same as")
+        others = Proposal("merge", tuple(memories[1:]), winner)
+        done, reason = _with_succession(done, others, entries, places, says=f"{SAME} as")
         if reason:
             return done, reason
     if not proposal.text or done[at].action == "KEEP":
@@ -378,16 +519,20 @@ def _with_succession(
     changed = list(done)
     for n in proposal.entries:
         old = changed[places[n]]
+        if old.successor and old.successor == winner.memory:
+            continue  # the rules see it themselves
         if old.action not in HOLDS or old.by_person or old.successor or old.memory == winner.memory:
             return done, f"the rules do otherwise with entry {n}: {old.reason}"
         if any(o.successor == old.memory for o in changed):
             return done, f"entry {n} took the place of another one"
-        item = entries[n].item
-        *before, (begin, _) = old.spans or (item.held if isinstance(item, Memory) else ((item.observed_at, ""),))
-        spans = (*before, (begin, max(begin, by.last_seen)))
-        reason = f"{says} {by.item.text[:120]}"
+        item, seen = entries[n].item, entries[n].last_seen
+        *before, (begin, _) = old.spans or (item.held if isinstance(item, Memory) else ((seen, ""),))
+        until = by.last_seen if proposal.op == "supersede" else max(by.last_seen, seen)
+        spans = (*before, (begin, max(begin, until)))
+        shown = f' ("{proposal.text[:120]}")' if proposal.op == "supersede" and proposal.text else ""
+        reason = f"{says} {by.item.text[:120]}{shown}"
         changed[places[n]] = Operation(
-            "SUPERSEDE", old.memory, old.candidates, reason, winner.memory, is_new=old.is_new, spans=spans
+            "SUPERSEDE", old.memory, old.candidates, reason, winner.memory, is_new=old.is_new, spans=spans, by=BY_MODEL
         )
     return changed, ""
 
@@ -409,15 +554,19 @@ _LIGHT = frozenset(
 _WORD = re.compile(r"[\w./@-]+")
 _PROPER = re.compile(r"(?<=\w )[A-Z][\w-]+")
 _LEAST_SHARED = 0.5
+_FEW = "have too few words in common"
 
 
 def disagreement(entries: Sequence[Entry]) -> str:
     """Return why entries are not the same fact, "" when nothing speaks against it."""
+    few = ""
     for one, other in combinations(entries, 2):
-        reason = _differ(one, other)
-        if reason:
-            return f"{one.number} and {other.number} {reason}"
-    return ""
+        if reason := _differ(one, other):
+            told = f"{one.number} and {other.number} {reason}"
+            if reason != _FEW:
+                return told
+            few = few or told
+    return few
 
 
 def _differ(one: Entry, other: Entry) -> str:  # noqa: PLR0911 - one reason after the other
@@ -428,6 +577,8 @@ def _differ(one: Entry, other: Entry) -> str:  # noqa: PLR0911 - one reason afte
         return "differ in a no"
     if _counted(a) != _counted(b):
         return "count different things"
+    if isinstance(one.item, ForeignLine) or isinstance(other.item, ForeignLine):
+        return "are not both memories or new"
     mine, theirs = claim(one.item), claim(other.item)
     if (one.item.key and other.item.key and mine != theirs) or (mine[0] == theirs[0] and mine[1] != theirs[1]):
         return "give different answers to one question"
@@ -437,13 +588,13 @@ def _differ(one: Entry, other: Entry) -> str:  # noqa: PLR0911 - one reason afte
     if _proper(one.item.text) ^ _proper(other.item.text):
         return "differ in a name"
     left, right = set(a.stems), set(b.stems)
-    if len(left & right) < _LEAST_SHARED * min(len(left), len(right)) or not left & right:
-        return "have too few words in common"
     if left == right and a.tokens != b.tokens:
         return "have the same words in another order"
     if (left < right or right < left) and (left ^ right) - _LIGHT:
         return "are not equally wide: one says more"
-    return _opposite(left - right, right - left, one, other)
+    is_few = len(left & right) < _LEAST_SHARED * min(len(left), len(right)) or not left & right
+    # in other words forms differ anyway
+    return _opposite(left - right, right - left, one, other, are_alike=not is_few) or (_FEW if is_few else "")
 
 
 def _proper(text: str) -> set[str]:
@@ -456,11 +607,11 @@ def _counted(words: Words) -> set[tuple[str, ...]]:
     return {words.tokens[place : place + 2] for place in words.numbers}
 
 
-def _opposite(left: set[str], right: set[str], one: Entry, other: Entry) -> str:
+def _opposite(left: set[str], right: set[str], one: Entry, other: Entry, *, are_alike: bool) -> str:
     raw = [set(_WORD.findall(e.item.text.casefold())) for e in (one, other)]
     left, right = left | (raw[0] - raw[1]), right | (raw[1] - raw[0])
     pairs = [(a, b) for a in left for b in right]
-    if any(a.endswith(b) or b.endswith(a) or a.startswith(b) or b.startswith(a) for a, b in pairs):
+    if are_alike and any(a.endswith(b) or b.endswith(a) or a.startswith(b) or b.startswith(a) for a, b in pairs):
         return "differ in the form of a word"
     for pair in _OPPOSITES:
         if left & pair and right & pair and left & pair != right & pair:
@@ -482,7 +633,7 @@ def wrong_text(text: str, entries: Sequence[Entry]) -> str:  # noqa: PLR0911 - o
     words, first = words_of(text), words_of(given[0])
     if words.marks != first.marks or words.negations != first.negations:
         return "the text leaves out or adds a number, name or no"
-    claims = [claim_of(one, entries[0].item.category) for one in (*given, text)]
+    claims = [claim_of(one, cast("Category", entries[0].category)) for one in (*given, text)]
     stances = [stance_of(one) for one in (*given, text)]
     for group in (claims, stances):
         if any(one[0] == group[-1][0] and one[1] != group[-1][1] for one in group):

@@ -5,15 +5,16 @@ once a dream, and only when the rules found something to do: a night without new
 the rules alone decide, and the report says so.
 """
 
+import math
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from slowwave.consolidation.likeness import words_of
 from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.plan import offline
-from slowwave.consolidation.proposals import SCHEMA, Entry, entries_of, judged
+from slowwave.consolidation.proposals import SCHEMA, Entry, Refusal, entries_of, judged
 from slowwave.consolidation.refusals import ACCEPTED
 from slowwave.hostile import is_hostile
 from slowwave.memory.book import Memory
@@ -90,7 +91,9 @@ def page_of(data: object, shown: Sequence[Entry], operations: Sequence[Operation
 
 def _held_as(entry: Entry, operations: Sequence[Operation]) -> str:
     """Return the id of the memory that an entry is or becomes, "" when it does not hold."""
-    name = entry.item.id
+    name = entry.name
+    if not name:
+        return ""
     found = next((o for o in operations if (o.memory == name if entry.is_memory else name in o.candidates)), None)
     holds = found is not None and found.action in HOLDS and not found.by_person and not found.successor
     return found.memory if found and holds else ""
@@ -124,9 +127,9 @@ def _wrong(text: str, cited: Sequence[Entry]) -> str:  # noqa: PLR0911 - one rea
     given = [entry.item.text for entry in cited]
     if any(_stands(entry) and not _is_of_index(entry) for entry in cited):
         return "a line on a page of somebody else's would say something else"
-    if any(entry.item.confidence == ACCEPTED and entry.item.text != text for entry in cited):
+    if any(entry.confidence == ACCEPTED and entry.item.text != text for entry in cited):
         return "words that a person put there would change"
-    if len({entry.item.category for entry in cited}) > 1:
+    if len({entry.category for entry in cited}) > 1:
         return "what is of different kinds stands on different pages"
     if NAMELESS(text) != text or is_hostile(text):
         return "the line holds a secret, or steers an agent"
@@ -151,11 +154,17 @@ def _is_same(operation: Operation, entries: Mapping[int, Entry], holding: Mappin
     return len(operation.memories) == 1 and operation.text in mine
 
 
-_SYSTEM = """You keep the notes of one software project tidy. You get numbered entries: memories and new candidates.
-Answer with operations over their numbers; leave out every entry for which nothing is to be done.
-- merge: entries that state exactly the same fact. Never entries that differ in a number, version, path, name or no.
+_SYSTEM = """You keep the notes of one software project tidy. You get numbered entries, each with its day: memories, new
+statements, and lines that people wrote themselves. Look for each new one whether another entry is about the same thing;
+most stand beside each other. Answer with operations over their numbers; leave out every entry for which nothing is to
+be done. An entry is in one operation at most; "by" may be in several.
+- merge: entries that state exactly the same fact, also in other words or another language. Never entries that differ in
+  a number, version, path, name or no, or of which one says more than the other.
   text: the best wording, made of the words of these entries only; "" keeps the best one as it is. by: 0.
-- supersede: entries that the newer entry "by" makes outdated. text: "".
+- supersede: the newer entry "by" makes the entries outdated: the same thing has another value now, is done another way,
+  is over, is allowed now or not any more. text: the words of "by" that show it, copied letter for letter. Never where
+  both can hold: another subject, place, version, time or case, a part or an exception of it, one thing more.
+- contradicts: entries that cannot hold beside what a person's line "by" says; a person is asked. text: "".
 - drop: entries of no lasting value that no person stated. by: 0, text: "".
 Then "lines": how the notes read best for somebody who starts to work here. A line says one entry better, or several of
 one kind at once, in one plain sentence that stands alone; "entries" are all that it rests on, each in one line only.
@@ -174,8 +183,11 @@ _ASKED = {
 # a token is about four characters of English; the answer names numbers and few words
 _CHARS_A_TOKEN = 4
 _MOST_TOKENS = 6_000
+ROOM = _MOST_TOKENS * _CHARS_A_TOKEN
 _ANSWER_TOKENS = 4_000
 _FEWEST = 2
+# so much of the room what is new takes at most, as long as there is anything else
+_NEW = 0.5
 
 
 @dataclass(slots=True)
@@ -186,25 +198,31 @@ class ModelPlanner:
         model: the model.
         notes: what to tell about it in the report.
         followed: how many proposals were followed.
-        refused: how many were not.
+        refusals: why the others were not.
         usages: what each answer of the dream cost.
     """
 
     model: LanguageModel
     notes: list[str] = field(default_factory=list[str])
     followed: int = 0
-    refused: int = 0
+    refusals: tuple[Refusal, ...] = ()
     usages: list[Usage] = field(default_factory=list[Usage])
+
+    @property
+    def refused(self) -> int:
+        """How many proposals were not followed."""
+        return len(self.refusals)
 
     def __call__(self, state: State, gathered: Gathered, settings: ConsolidationSettings) -> Sequence[Operation]:
         """Return the operations of a dream."""
         self.notes.clear()
-        self.followed = self.refused = 0
+        self.followed, self.refusals = 0, ()
         alone = offline(state, gathered, settings)
         if all(o.action in {"KEEP", "WAIT"} for o in alone) and not state.adopted:
             return alone
-        adopted = {event.memory for event in state.adopted}
-        shown = shown_entries(entries_of(state, gathered), _MOST_TOKENS * _CHARS_A_TOKEN, adopted)
+        shown, left = shown_entries(entries_of(state, gathered), ROOM)
+        if left:
+            self.notes.append(f"{left} new statements had no room in the model's question: the rules decide on them")
         while len(shown) >= _FEWEST:
             try:
                 answer = self.model.answer(_ask(shown))
@@ -215,7 +233,7 @@ class ModelPlanner:
                 self.notes.append(f"consolidated by rules alone, the model did not help: {error}")
                 return alone
             self.usages.append(answer.usage)
-            operations = self._judged(answer.data, state, gathered, settings)
+            operations = self._judged(answer.data, state, gathered, settings, shown)
             return [*operations, *self._page(answer.data, shown, operations)]
         return alone
 
@@ -227,38 +245,65 @@ class ModelPlanner:
         return page.operations
 
     def _judged(
-        self, data: object, state: State, gathered: Gathered, settings: ConsolidationSettings
+        self,
+        data: object,
+        state: State,
+        gathered: Gathered,
+        settings: ConsolidationSettings,
+        shown: Sequence[Entry],
     ) -> Sequence[Operation]:
-        made = judged(data, state, gathered, settings)
-        self.followed, self.refused = made.followed, len(made.refusals)
+        made = judged(data, state, gathered, settings, {entry.number for entry in shown})
+        self.followed, self.refusals = made.followed, made.refusals
         if made.refusals:
             first = "; ".join(dict.fromkeys(r.reason for r in made.refusals[:3]))
             self.notes.append(f"{self.refused} of the model's proposals were not followed: {first}")
         return made.operations
 
 
-def shown_entries(entries: Sequence[Entry], most_chars: int, adopted: Container[str] = ()) -> list[Entry]:
-    """Return what a model is shown: what is new, and the memories that share words with it, as far as they fit.
+def shown_entries(entries: Sequence[Entry], most_chars: int) -> tuple[list[Entry], int]:
+    """Return what a model is shown, in the order of its numbers, and how many new statements found no room.
+
+    Beside what is new stands what may be about the same: to each new statement first its nearest entry, then its second
+    nearest, and so on; what shares no word with anything comes last, the latest first. What many entries have in common
+    brings two of them together less than what few have.
 
     Args:
         entries: all that there are.
         most_chars: how much it may be shown.
-        adopted: memories that are new, for agents wrote them since the last dream.
     """
-    new = [e for e in entries if not e.is_memory or e.item.id in adopted]
-    words = {stem for e in new for stem in words_of(e.item.text).stems}
-    known = {e.number for e in new}
-    related = sorted(
-        (e for e in entries if e.number not in known and not words.isdisjoint(words_of(e.item.text).stems)),
-        key=lambda e: (-len(words & set(words_of(e.item.text).stems)), e.number),
-    )
-    shown: list[Entry] = []
-    for entry in (*new, *related):
-        most_chars -= len(entry.line) + 1
-        if most_chars < 0:
-            break
-        shown.append(entry)
-    return sorted(shown, key=lambda e: e.number)
+    new, old = [e for e in entries if e.is_new], [e for e in entries if not e.is_new]
+    room = most_chars * (_NEW if sum(len(e.line) + 1 for e in old) > most_chars * _NEW else 1)
+    shown, rest = _fitting(new, room)
+    nearest = _nearest(shown, old)
+    known = {e.number for e in nearest}
+    beside, _ = _fitting([*nearest, *(e for e in reversed(old) if e.number not in known)], most_chars - room + rest)
+    return sorted((*shown, *beside), key=lambda e: e.number), len(new) - len(shown)
+
+
+def _fitting(entries: Sequence[Entry], room: float) -> tuple[list[Entry], float]:
+    """Return the first entries that fit, and the room that is left."""
+    for place, entry in enumerate(entries):
+        if room < len(entry.line) + 1:
+            return list(entries[:place]), room
+        room -= len(entry.line) + 1
+    return list(entries), room
+
+
+def _nearest(new: Sequence[Entry], old: Sequence[Entry]) -> list[Entry]:
+    """Return the entries that share words with new ones: each one's nearest first, then each one's second, ..."""
+    having: dict[str, list[int]] = {}
+    for place, entry in enumerate(old):
+        for stem in set(words_of(entry.item.text).stems):
+            having.setdefault(stem, []).append(place)
+    ranked: list[list[int]] = []
+    for entry in new:
+        score: dict[int, float] = {}
+        for stem in set(words_of(entry.item.text).stems) & having.keys():
+            for place in having[stem]:
+                score[place] = score.get(place, 0.0) + math.log(1 + len(old) / len(having[stem]))
+        ranked.append(sorted(score, key=lambda place, of=score: (-of[place], place)))
+    longest = max(map(len, ranked), default=0)
+    return [old[at] for at in dict.fromkeys(of[n] for n in range(longest) for of in ranked if n < len(of))]
 
 
 def _ask(shown: Sequence[Entry]) -> Ask:

@@ -7,7 +7,7 @@ one is about. What holds only somewhere else, only under a condition, or of anot
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -108,12 +108,12 @@ _KINDS = {
     )
 }
 # words that any sentence of the kind has; they name nothing
-_LIGHT = _set(
+LIGHT = _set(
     "use us run set go make do get have need want choos chose chosen decid decided agreed prefer pick select adopt "
     "into onto everyth all both team people new old current now plac thing place way work project repo code always "
     "never every"
 )
-_GENERIC = frozenset(map(_root, _LIGHT))
+_GENERIC = frozenset(map(_root, LIGHT))
 _LABEL_ROOTS = frozenset(map(_root, LABELS))
 # what says no, or that something may be, beside the words that :mod:`.words` knows
 _NOES = _set(
@@ -366,7 +366,7 @@ def _roots(text: str) -> frozenset[str]:
 def _clause_of(text: str) -> _Clause:
     words = words_of(_CHANGE.sub(" ", arranged(text)))
     noes = sum(stem in _NOES for stem in words.stems) + words.negations
-    roots = frozenset(_root(stem) for stem in words.stems if stem not in _NOES | _LIGHT | _MAY)
+    roots = frozenset(_root(stem) for stem in words.stems if stem not in _NOES | LIGHT | _MAY)
     return _Clause(roots, words.marks, noes % 2 == 1)
 
 
@@ -392,8 +392,13 @@ def _kind(word: str) -> str:
 class Contrary:
     """The lines of memory files that a person wrote, or of which nobody knows who did."""
 
-    def __init__(self, lines: Iterable[ForeignLine]) -> None:
+    def __init__(
+        self, lines: Iterable[ForeignLine], found: Mapping[str, tuple[str, str]] | None = None, said: Iterable[str] = ()
+    ) -> None:
         self._lines = list(lines)
+        there = {line.text for line in self._lines} | set(said if found else ())
+        of = (found or {}).items()
+        self._found = {name: ForeignLine(file, text) for name, (file, text) in of if text in there}
         self._by_word: dict[str, list[int]] = {}
         for number, line in enumerate(self._lines):
             for word in set(words_of(line.text).stems):
@@ -401,25 +406,32 @@ class Contrary:
 
     @classmethod
     def of_people(cls, state: State) -> "Contrary":
-        """Return the lines of a folder that no dream may change."""
-        return cls(line for line in state.foreign if state.writers.get(line.key) != "tool")
+        """Return the lines of a folder that no dream may change, with what a model found against people's words."""
+        theirs = (line for line in state.foreign if state.writers.get(line.key) != "tool")
+        said = (memory.text for memory in state.standing if memory.is_from_person)
+        return cls(theirs, state.book.disputes, said)
 
     def to(self, item: Memory | Candidate) -> ForeignLine | None:
         """Return a line that an item contradicts, in either direction, since nobody knows which is newer."""
+        if item.id in self._found:
+            return self._found[item.id]
         near = sorted({n for word in set(words_of(item.text).stems) for n in self._by_word.get(word, ())})
         return next((self._lines[n] for n in near if _contradicts(item, self._lines[n].text)), None)
 
     def reason(self, item: Memory | Candidate) -> str:
         """Return why an item waits, or ""."""
         line = self.to(item)
-        return f"contradicts what a person wrote in {line.file}: {line.text[:160]}" if line else ""
+        if line is None:
+            return ""
+        return f"contradicts what a person {f'wrote in {line.file}' if line.file else 'said'}: {line.text[:160]}"
 
 
 def disputed(state: State) -> Sequence[tuple[Memory, ForeignLine]]:
     """Return the memories that contradict a person's line and about which nobody has decided yet."""
     contrary = Contrary.of_people(state)
     # what a person said against a line of theirs was put before them when it was said
-    decided = {m.id for m in state.standing if m.is_from_person} | state.book.rejected
+    decided = {m.id for m in state.standing if m.is_from_person and m.id not in state.book.disputes}
+    decided |= state.book.rejected
     asked = [m for m in state.standing if m.id not in decided and not (m.stands and target_of(m.line))]
     return [(memory, line) for memory in asked if (line := contrary.to(memory))]
 

@@ -1,19 +1,27 @@
 """Everything that the extraction of several sessions of one project shares: what was read before, and the report."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from slowwave.context import Clock
-from slowwave.extraction.candidates import Quarantined, append_quarantine
-from slowwave.extraction.failures import FILE as FAILURES
-from slowwave.extraction.failures import Failure, append_failures, read_failures
-from slowwave.extraction.gates import Progress, Refused, append_refused, read_refused, stamp_of
+from slowwave.extraction.candidates import QUARANTINE, Quarantined
+from slowwave.extraction.gates import (
+    FAILURES,
+    REFUSED,
+    Failure,
+    Progress,
+    Refused,
+    read_failures,
+    read_refused,
+    stamp_of,
+)
 from slowwave.extraction.ranges import PartState, Recorded
 from slowwave.extraction.selection import EXTRACTOR, repeated, tells_several
 from slowwave.extraction.selection import NAME as REPEATED
 from slowwave.extraction.session import Read, new_ranges
 from slowwave.formats.sessions import StoredSession
-from slowwave.memory.candidates import append_batches, read_candidates
+from slowwave.memory.candidates import Notes, append_batches, read_candidates
+from slowwave.memory.effects import Asked
 from slowwave.memory.extracted import write_extraction
 from slowwave.memory.guard import guarded
 from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json, printable
@@ -53,6 +61,7 @@ class Batch:
         self.now = clock.now()
         self.redact = redact
         self.dry_run = dry_run
+        self.told_to: Callable[[StoredSession, Redactor], Asked | None] | None = None
         self._noted = noted or project.memory
         self._pending: list[tuple[list[Candidate], list[ExtractedRange]]] = []
         self._known, ranges, problems = read_candidates(self._noted)
@@ -70,7 +79,7 @@ class Batch:
     def past_failure(self, session: StoredSession) -> Failure | None:
         """Return the last failure of exactly these bytes."""
         past = self._failed.get(name_to_json(session.id))
-        return past if past and (past.stamp, past.extractor) == (_stamp(session), EXTRACTOR) else None
+        return past if past and (past.stamp, past.extractor) == (bytes_stamp(session), EXTRACTOR) else None
 
     def past_progress(self, session: StoredSession, states: Sequence[PartState]) -> Progress | None:
         """Return what the gates were told of exactly these bytes when they refused them."""
@@ -106,13 +115,13 @@ class Batch:
         self.report.count("failed")
         self.report.failures.append(f"{self.project.key}: session {session.id}: {error}")
         self.report.items.append(Item(session.id, "failed", f"{error} (attempt {attempts})", self.project.key))
-        failure = Failure(name_to_json(session.id), _stamp(session), attempts, error, EXTRACTOR, iso(self.now))
+        failure = Failure(name_to_json(session.id), bytes_stamp(session), attempts, error, EXTRACTOR, iso(self.now))
         if not self.dry_run:
             self.note_failure(failure)
 
     def note_failure(self, failure: Failure, file: str = FAILURES) -> None:
         """Remember a failure at once, in one of the files of failures."""
-        append_failures(self.project.memory, [failure], file)
+        Notes(Failure, file).append(self.project.memory, [failure])
 
     def keep(self, session: StoredSession, read: Read) -> None:
         """Take what a session gave, and note it."""
@@ -175,7 +184,7 @@ class Batch:
     def flush(self) -> None:
         """Write what the sessions since the last time gave; a kill before it costs only that they are read again."""
         if not self.dry_run:
-            append_quarantine(self.project.memory, self._quarantined)
+            QUARANTINE.append(self.project.memory, self._quarantined, once=True)
         self._quarantined = []
         if self._pending and self.dry_run:
             with guarded(self._noted):
@@ -184,7 +193,7 @@ class Batch:
             write_extraction(self.project.memory, self._pending, self.now, self.settings.consolidation.max_loss)
         self._pending = []
         if not self.dry_run:
-            append_refused(self.project.memory, self._new_refused)
+            REFUSED.append(self.project.memory, self._new_refused)
         self._new_refused = []
 
     def finish(self) -> None:
@@ -231,12 +240,16 @@ class Batch:
                 report.count(name, number)
         for one in read.quarantined:
             report.items.append(Item(session.id, "quarantine", one.reason, self.project.key, one.text))
+        self.tell(session, new)
+
+    def tell(self, session: StoredSession, new: Iterable[Candidate]) -> None:
+        """Name new candidates in the report."""
         for c in new:
             reason = f"{c.extractor}: {c.evidence[0].quote}"
-            report.items.append(
-                Item(session.id, "candidate", reason, self.project.key, c.text, c.category, c.confidence)
-            )
+            item = Item(session.id, "candidate", reason, self.project.key, c.text, c.category, c.confidence)
+            self.report.items.append(item)
 
 
-def _stamp(session: StoredSession) -> str:
+def bytes_stamp(session: StoredSession) -> str:
+    """Return what tells one state of a session from another."""
     return f"{session.size}:{session.mtime_ns}"

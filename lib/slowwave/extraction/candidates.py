@@ -2,18 +2,16 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem, RowSpan, Span
 from slowwave.hostile import hostile_reason, one_line
-from slowwave.memory.candidates import append_lines
+from slowwave.memory.candidates import Notes
 from slowwave.memory.dates import dated
-from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.model import (
     Candidate,
     CandidateOrigin,
@@ -217,39 +215,10 @@ def _short(text: str) -> str:
     return line if len(line) <= MAX_TEXT else f"{line[: MAX_TEXT - 1]}…"
 
 
+QUARANTINE = Notes(Quarantined, QUARANTINE_FILE)
+
+
 def read_quarantine(memory: Path) -> tuple[list[Quarantined], list[Problem]]:
-    """Return what was refused so far, oldest first, each once, and what could not be read.
-
-    Raises:
-        UnreadableError: the file exists and cannot be opened.
-    """
-    path = memory / OWN_FOLDER / QUARANTINE_FILE
-    problems: list[Problem] = []
-    if not path.exists():
-        return [], problems
-    return list(dict.fromkeys(one for _, one in read_records(path, _decoder, problems))), problems
-
-
-def append_quarantine(memory: Path, refused: Iterable[Quarantined]) -> None:
-    """Add what was refused and is not there yet.
-
-    Raises:
-        LockHeldError: another process kept the memory folder locked for too long.
-        OSError: the folder cannot be written.
-    """
-    wanted = list(dict.fromkeys(refused))
-    if not wanted:
-        return
-    with guarded(memory):
-        new = list(_unknown(wanted, read_quarantine(memory)[0]))
-        if new:
-            append_lines(memory / OWN_FOLDER / QUARANTINE_FILE, [_encode(one) for one in new])
-
-
-def _unknown(wanted: Sequence[Quarantined], known: Sequence[Quarantined]) -> Iterator[Quarantined]:
-    present = set(known)
-    yield from (one for one in wanted if one not in present)
-
-
-_decoder = msgspec.json.Decoder(Quarantined)
-_encode = msgspec.json.Encoder().encode
+    """Return what was refused so far, oldest first, each once, and what could not be read."""
+    every, problems = QUARANTINE.read(memory)
+    return list(dict.fromkeys(every)), problems

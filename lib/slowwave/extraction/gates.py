@@ -14,10 +14,8 @@ from pathlib import Path
 import msgspec
 
 from slowwave.extraction.ranges import PartState
-from slowwave.formats.lines import read_records
 from slowwave.formats.model import Message, Problem, ToolCall, ToolResult
-from slowwave.memory.candidates import append_lines
-from slowwave.memory.guard import OWN_FOLDER, guarded
+from slowwave.memory.candidates import Notes
 from slowwave.memory.model import iso
 from slowwave.report import Gate
 from slowwave.settings import ExtractionSettings
@@ -156,13 +154,7 @@ class Refused(msgspec.Struct, frozen=True):
     at: str
 
 
-_decoder = msgspec.json.Decoder(Refused)
-_encode = msgspec.json.Encoder().encode
-
-
-def refused_path(memory: Path) -> Path:
-    """Return where the refused sessions of a memory folder are."""
-    return memory / OWN_FOLDER / REFUSED_FILE
+REFUSED = Notes(Refused, REFUSED_FILE)
 
 
 def stamp_of(states: Sequence[PartState]) -> str:
@@ -172,26 +164,40 @@ def stamp_of(states: Sequence[PartState]) -> str:
 
 
 def read_refused(memory: Path) -> tuple[dict[str, Refused], list[Problem]]:
-    """Return for each session the last time that it was refused, and what could not be read.
+    """Return for each session the last time that it was refused, and what could not be read."""
+    every, problems = REFUSED.read(memory)
+    return {one.session: one for one in every}, problems
 
-    Raises:
-        UnreadableError: the file exists and cannot be opened.
+
+# Sessions that could not be extracted: tried again on later runs, at most three times for the same bytes.
+
+MOST_ATTEMPTS = 3
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """One failed attempt.
+
+    Attributes:
+        session: the session's id.
+        stamp: size and modification time of the session; another stamp starts to count anew.
+        attempts: how often these bytes have failed.
+        error: what went wrong.
+        extractor: name and version of the extractor.
+        at: ISO time.
     """
-    path = refused_path(memory)
-    problems: list[Problem] = []
-    if not path.exists():
-        return {}, problems
-    return {refused.session: refused for _, refused in read_records(path, _decoder, problems)}, problems
+
+    session: str
+    stamp: str
+    attempts: int
+    error: str
+    extractor: str
+    at: str
 
 
-def append_refused(memory: Path, refused: Iterable[Refused]) -> None:
-    """Note refused sessions in one write.
+FAILURES = "failures.jsonl"
 
-    Raises:
-        LockHeldError: another process kept the memory folder locked for too long.
-        OSError: the file cannot be written.
-    """
-    lines = [_encode(one) for one in refused]
-    if lines:
-        with guarded(memory):
-            append_lines(refused_path(memory), lines)
+
+def read_failures(memory: Path, file: str = FAILURES) -> tuple[dict[str, Failure], list[Problem]]:
+    """Return the last failure of each session, and what could not be read."""
+    every, problems = Notes(Failure, file).read(memory)
+    return {failure.session: failure for failure in every}, problems

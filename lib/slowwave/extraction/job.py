@@ -4,15 +4,15 @@ Gated by session: rest, length, tool calls since the last time, no open call (se
 read whatever these say. It deletes nothing. A second run finds every byte read before, by hash, and decodes nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from secrets import token_bytes
 
 from slowwave.context import Clock
 from slowwave.errors import CorruptStateError, UnreadableError
-from slowwave.extraction.batch import Batch
-from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
+from slowwave.extraction.batch import Batch, bytes_stamp
+from slowwave.extraction.gates import MOST_ATTEMPTS, read_failures
 from slowwave.extraction.ranges import PartState, Recorded, is_known, rest_reason, stamp, stream_state
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.extraction.session import Read, gates_for, is_taken_up, read_session, states_of
@@ -20,6 +20,7 @@ from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
+from slowwave.memory.effects import Asked
 from slowwave.memory.extracted import reconcile
 from slowwave.memory.model import name_to_json
 from slowwave.memory.provenance import look_at_foreign, tell
@@ -49,6 +50,7 @@ def extract_sessions(
     model: LanguageModel | None = None,
     redact: Redactor | None = None,
     rehearsal: Path | None = None,
+    told_to: Callable[[StoredSession, Redactor], Asked | None] | None = None,
 ) -> Report:
     """Extract candidates from sessions of one project and write them into its memory folder.
 
@@ -64,6 +66,7 @@ def extract_sessions(
         model: adds what it finds in what was read; it is not asked in a dry run, which says what it would cost.
         redact: takes secrets out of whatever is kept; by default with a key that nobody else has.
         rehearsal: where a dry run keeps its notes for the dream that follows; None keeps none.
+        told_to: returns what a session was told of which rules cannot say whether it was kept; the model is asked.
 
     Raises:
         UnreadableError: the memory folder's own files cannot be read.
@@ -81,6 +84,7 @@ def extract_sessions(
         redact=redact or Redactor(token_bytes()),
         noted=noted_in(project.memory, rehearsal),
     )
+    batch.told_to = told_to
     if not dry_run:
         _repair(project.memory, batch.report, settings.consolidation.max_loss)
     try:
@@ -265,6 +269,6 @@ class Pending:
         if not size:
             return ""
         failure = self._failed.get(name_to_json(session.id))
-        if failure and failure.attempts >= MOST_ATTEMPTS and failure.stamp == f"{session.size}:{session.mtime_ns}":
+        if failure and failure.attempts >= MOST_ATTEMPTS and failure.stamp == bytes_stamp(session):
             return f"it could not be read {failure.attempts} times: {failure.error}"
         return f"{size} bytes have not been read since they were written"

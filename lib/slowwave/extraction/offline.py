@@ -17,7 +17,7 @@ from slowwave.extraction.practice import practice
 from slowwave.extraction.voice import documents, doubt_of, is_pasted, theirs, typed_like
 from slowwave.memory.model import PASTED, RETRACTS, CandidateOrigin, Category
 from slowwave.memory.search import named
-from slowwave.reading.commands import FORGET, REMEMBER, requests_in
+from slowwave.reading.harness import FORGET, REMEMBER, requests_in
 from slowwave.reading.items import Chosen, Part, Ran, Reading, Said
 from slowwave.reading.statements import Statement, contents_of, is_small_talk, points_back, sentences, statements
 

@@ -14,9 +14,8 @@ from rapidfuzz.fuzz import token_set_ratio
 
 from slowwave.extraction.candidates import Note
 from slowwave.reading.items import Edited, Ran, Reading, Said
-from slowwave.shell.commands import Proven, Purpose
+from slowwave.shell.commands import Proven, Purpose, complaint_in, setup_error
 from slowwave.shell.purposes import variant_of
-from slowwave.shell.reports import complaint_in, setup_error
 
 _WHAT = {
     "test": ("Tests", "are run"),

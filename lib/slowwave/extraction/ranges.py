@@ -18,7 +18,7 @@ from typing import BinaryIO
 import orjson
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.lines import SUFFIX, is_compressed, open_plain
+from slowwave.formats.lines import PACKED, is_compressed, open_plain
 from slowwave.formats.model import Span, Transcript
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.model import ExtractedRange, name_to_json
@@ -141,11 +141,11 @@ class Recorded(list[ExtractedRange]):
 
 def ranges_of(path: Path, session: str, extractor: str, ranges: Sequence[ExtractedRange]) -> list[ExtractedRange]:
     """Return the ranges that an extractor recorded for a file, also when it was moved or packed."""
-    known, name = name_to_json(session), name_to_json(path.name.removesuffix(SUFFIX))
+    known, name = name_to_json(session), name_to_json(path.name.removesuffix(PACKED))
     return [
         r
         for r in (ranges.of(known, extractor) if isinstance(ranges, Recorded) else ranges)
-        if r.session.id == known and r.extractor == extractor and Path(r.session.path).name.removesuffix(SUFFIX) == name
+        if r.session.id == known and r.extractor == extractor and Path(r.session.path).name.removesuffix(PACKED) == name
     ]
 
 

@@ -1,1 +1,4 @@
-"""The clients' formats: bytes to records, records to messages, and what each client would send again."""
+"""Records of the dialects: reading, messages, context.
+
+What reads a file raises an ``UnreadableError`` where it cannot be opened or read; docstrings name what else may happen.
+"""

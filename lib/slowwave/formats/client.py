@@ -33,8 +33,7 @@ class Dialect(Protocol):
     def read(self, files: SessionFiles) -> Transcript:
         """Read all parts of a session.
 
-        Raises:
-            UnreadableError: a file cannot be opened at all; damage inside a file is reported as problems instead.
+        Raises UnreadableError: a file cannot be opened at all; damage inside a file is reported as problems instead.
         """
         ...
 
@@ -51,9 +50,6 @@ class TailDialect(Protocol):
         """Return the end of a session, when ``context`` surely makes the same of it as of the whole; else None.
 
         It has what ``context`` needs: no messages, no title, and the problems of the part that was read.
-
-        Raises:
-            UnreadableError: a file cannot be opened at all.
         """
         ...
 
@@ -75,32 +71,21 @@ class NotedTailDialect(Protocol):
     """A dialect that has to look at a whole session for its end, and only at what is new when it may keep notes."""
 
     def noted_tail(self, files: SessionFiles, notes: Notes) -> Transcript | None:
-        """Return what ``tail`` returns, with the help of notes.
-
-        Raises:
-            UnreadableError: a file cannot be opened at all.
-        """
+        """Return what ``tail`` returns, with the help of notes."""
         ...
 
 
 class Told(NamedTuple):
-    """What one record tells of its session without those around it.
+    """What one record tells of its session without those around it."""
 
-    Attributes:
-        message: the message that it is; it names neither its parent nor the working folder, and counts as active.
-        title: the name that it gives to the session ("" takes it away); None when it is about something else.
-        kind: what the session is, when the record is its header.
-        cwd: the working folder that a header names.
-        parent: id of the session that a header says this one belongs to or was forked from.
-        created: when a header says that the session was created, where messages tell no time.
-    """
-
+    # the message that it is; it names neither its parent nor the working folder, and counts as active
     message: Message | None = None
+    # the name that it gives to the session ("" takes it away); None when it is about something else
     title: str | None = None
-    kind: SessionKind | None = None
-    cwd: str = ""
-    parent: str = ""
-    created: datetime | None = None
+    kind: SessionKind | None = None  # what the session is, when the record is its header
+    cwd: str = ""  # the working folder that a header names
+    parent: str = ""  # id of the session that a header says this one belongs to or was forked from
+    created: datetime | None = None  # when a header says that the session was created, where messages tell no time
 
 
 @runtime_checkable
@@ -112,11 +97,8 @@ class RecordDialect(Protocol):
     def told(self, span: Span, record: Any, *, is_first: bool = False, by_agent: bool = False) -> Told:
         """Return what a record tells.
 
-        Args:
-            span: where it stands.
-            record: what ``decoder`` made of it.
-            is_first: nothing stands before it in its session.
-            by_agent: the session is a sub-agent's.
+        ``span``: where it stands. ``record``: what ``decoder`` made of it. ``is_first``: nothing stands before it in
+        its session. ``by_agent``: the session is a sub-agent's.
         """
         ...
 
@@ -128,13 +110,7 @@ class LaterDialect(Protocol):
     def later(self, path: Path, start: int, *, by_agent: bool) -> list[Message] | None:
         """Return the messages from an offset on; None when a new record changes what older ones mean.
 
-        Args:
-            path: the file.
-            start: where a record begins.
-            by_agent: the session is a sub-agent's.
-
-        Raises:
-            UnreadableError: the file cannot be read.
+        ``start``: where a record begins. ``by_agent``: the session is a sub-agent's.
         """
         ...
 
@@ -146,18 +122,10 @@ class RowDialect(Protocol):
     def passed(self, files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
         """Yield the messages of a session in a database in their order, none of which is held.
 
-        A message with very many parts comes in pieces. Messages name no parent and count as active.
-
-        Args:
-            files: the session.
-            about: gets everything but messages, also ``files``: its kind before the first message, records and
-                problems meanwhile (the caller may take them out), the rest at the end.
-
-        Yields:
-            A message, and False when it goes on with the one before.
-
-        Raises:
-            UnreadableError: it is no database with such a session, or it cannot be read.
+        A message with very many parts comes in pieces. Messages name no parent and count as active. ``about``: gets
+        everything but messages, also ``files``: its kind before the first message, records and problems meanwhile (the
+        caller may take them out), the rest at the end. Yields amessage, and False when it goes on with the one before.
+        Raises UnreadableError: it is no database with such a session, or it cannot be read.
         """
         ...
 
@@ -166,193 +134,122 @@ class RowDialect(Protocol):
 
 
 class Guess(NamedTuple):
-    """How a client guesses tokens by the length of a text.
+    """How a client guesses tokens by the length of a text."""
 
-    Attributes:
-        of_bytes: bytes of UTF-8 are counted; else UTF-16 units, as JavaScript has them.
-        rounds: how the quotient is rounded.
-        per_token: how many of them are one token.
-        measured: how many really are, where the client's guess is far off; 0 for the same.
-    """
-
-    of_bytes: bool = False
-    rounds: Literal["up", "down", "nearest"] = "up"
-    per_token: float = 4
-    measured: float = 0
+    of_bytes: bool = False  # bytes of UTF-8 are counted; else UTF-16 units, as JavaScript has them
+    rounds: Literal["up", "down", "nearest"] = "up"  # how the quotient is rounded
+    per_token: float = 4  # how many of them are one token
+    measured: float = 0  # how many really are, where the client's guess is far off; 0 for the same
 
 
 class CompactionRules(NamedTuple):
-    """What is peculiar to compactions of a client.
+    """What is peculiar to compactions of a client."""
 
-    Attributes:
-        is_written: its sessions have a record for a compaction.
-        trigger: when a session is due: ``budget`` (a window without a reserve), ``share`` (of the window, as the
-            settings say), ``automatic`` (Codex's own share and limit) or ``threshold`` (a number of tokens).
-        telling: how a summary is told: in ``sections``, by ``rounds`` or in ``prose``.
-        keeps: messages before a compaction can stay as they are.
-        counts: its newest messages are counted, not weighed.
-        names_model: its messages name the model that answers (Cersei).
-        introduced: characters in which the client introduces a summary to the model.
-        has_branches: it knows summaries of what is left behind when one goes on from an older message.
-        keeps_asked: the client keeps what a person asked last, also where it is summarised (Codex).
-        as_ulid: the parts of a flat text for a model are parted as the specification with ULIDs says.
-        is_wrapped: the client wraps a summary before it gives it to the model.
-        sections: the keys of its settings for what is left free and what stays, where they have a section for it.
-        limit_key: the key of its settings for the tokens from which on it compacts.
-        has_variables: its settings name variables for it (Claude Code).
-        has_floor: its configuration has a floor for what is left free (OpenClaw).
-        has_counters: its list of sessions counts compactions and the saving of memories before them (OpenClaw).
-        reading: what makes of a context what compaction looks at: ``plain`` as it is, or by how Claude Code
-            (``chain``), pi (``entries``) or Codex (``rollout``) write it.
-        record: what a compaction says in raw bytes, for a client whose sessions are walked from the beginning.
-        no_clearing: why no output of a tool can be cleared, "" where it can; what was looked for is in the reference of
-            formats, sections 2 to 9.
-    """
-
-    is_written: bool = False
+    is_written: bool = False  # its sessions have a record for a compaction
+    # when a session is due: ``budget`` (a window without a reserve), ``share`` (of the window, as the settings say),
+    # ``automatic`` (Codex's own share and limit) or ``threshold`` (a number of tokens)
     trigger: Literal["budget", "share", "automatic", "threshold"] = "budget"
+    # how a summary is told: in ``sections``, by ``rounds`` or in ``prose``
     telling: Literal["sections", "rounds", "prose"] = "sections"
-    keeps: bool = True
-    counts: bool = False
-    names_model: bool = False
-    introduced: int = 0
-    has_branches: bool = False
-    keeps_asked: bool = False
-    as_ulid: bool = False
-    is_wrapped: bool = False
+    keeps: bool = True  # messages before a compaction can stay as they are
+    counts: bool = False  # its newest messages are counted, not weighed
+    names_model: bool = False  # its messages name the model that answers (Cersei)
+    introduced: int = 0  # characters in which the client introduces a summary to the model
+    has_branches: bool = False  # it knows summaries of what is left behind when one goes on from an older message
+    keeps_asked: bool = False  # the client keeps what a person asked last, also where it is summarised (Codex)
+    as_ulid: bool = False  # the parts of a flat text for a model are parted as the specification with ULIDs says
+    is_wrapped: bool = False  # the client wraps a summary before it gives it to the model
+    # the keys of its settings for what is left free and what stays, where they have a section for it
     sections: tuple[str, str] | None = None
-    limit_key: str = ""
-    has_variables: bool = False
-    has_floor: bool = False
+    limit_key: str = ""  # the key of its settings for the tokens from which on it compacts
+    has_variables: bool = False  # its settings name variables for it (Claude Code)
+    has_floor: bool = False  # its configuration has a floor for what is left free (OpenClaw)
+    # its list of sessions counts compactions and the saving of memories before them (OpenClaw)
     has_counters: bool = False
+    # what makes of a context what compaction looks at: ``plain`` as it is, or by how Claude Code (``chain``), pi
+    # (``entries``) or Codex (``rollout``) write it
     reading: Literal["plain", "chain", "entries", "rollout"] = "plain"
+    # what a compaction says in raw bytes, for a client whose sessions are walked from the beginning
     record: bytes = b""
+    # why no output of a tool can be cleared, "" where it can; what was looked for is in the reference of formats,
+    # sections 2 to 9
     no_clearing: str = "slowwave writes nothing to sessions of this kind"
 
 
 class Hook(NamedTuple):
-    """How a client starts a program before a call of its agent and hands on what it says.
+    """How a client starts a program before a call of its agent and hands on what it says."""
 
-    Attributes:
-        file: its file of hooks, in its home.
-        matcher: the calls that it is asked for.
-        since: its first version that hands on what is said, or the first that was tried.
-        note: what else a person has to do.
-    """
-
-    file: str
-    matcher: str
-    since: str
-    note: str = ""
+    file: str  # its file of hooks, in its home
+    matcher: str  # the calls that it is asked for
+    since: str  # its first version that hands on what is said, or the first that was tried
+    note: str = ""  # what else a person has to do
 
 
 class DeliveryRules(NamedTuple):
-    """How memory and commands reach a client.
+    """How memory and commands reach a client."""
 
-    Attributes:
-        reads_agents: it puts ``AGENTS.md`` of a project into its prompt.
-        or_claude: and ``CLAUDE.md`` where there is none.
-        instead: a file of the project that it reads instead of ``AGENTS.md``, where that is there.
-        loads_memory: it loads the memory folder by itself.
-        reads_above: it also reads what stands in the folders above the one that it works in, however far up.
-        most_bytes: it takes so much of such a file.
-        command: where the page of a command belongs in its home, with ``NAME`` for the name; "" for no commands.
-        invoked: what stands before a person's words where a command is a skill, with ``NAME``; "" where it is a page.
-        head: a line more in the head of such a page.
-        hook: how it starts a program before a call, None where it does not.
-    """
-
-    reads_agents: bool = False
-    or_claude: bool = False
-    instead: str = ""
-    loads_memory: bool = False
-    reads_above: bool = False
-    most_bytes: int = 40_000
-    command: str = ""
+    reads_agents: bool = False  # it puts ``AGENTS.md`` of a project into its prompt
+    or_claude: bool = False  # and ``CLAUDE.md`` where there is none
+    instead: str = ""  # a file of the project that it reads instead of ``AGENTS.md``, where that is there
+    loads_memory: bool = False  # it loads the memory folder by itself
+    reads_above: bool = False  # it also reads what stands in the folders above the one that it works in, however far up
+    most_bytes: int = 40_000  # it takes so much of such a file
+    command: str = ""  # where the page of a command belongs in its home, with ``NAME`` for the name; "" for no commands
+    # what stands before a person's words where a command is a skill, with ``NAME``; "" where it is a page
     invoked: str = ""
-    head: str = ""
-    hook: Hook | None = None
+    head: str = ""  # a line more in the head of such a page
+    hook: Hook | None = None  # how it starts a program before a call, None where it does not
 
 
 class Belongings(NamedTuple):
-    """All of a session.
+    """All of a session."""
 
-    Attributes:
-        paths: files and folders in the order of their removal: what the client needs most comes last, so that a killed
-            removal leaves a session that loads, or nothing that the client would take for one.
-        notes: entries in indexes of the client, which go before the files.
-    """
-
+    # files and folders in the order of their removal: what the client needs most comes last, so that a killed removal
+    # leaves a session that loads, or nothing that the client would take for one
     paths: tuple[Path, ...]
-    notes: "tuple[Note, ...]" = ()
+    notes: "tuple[Note, ...]" = ()  # entries in indexes of the client, which go before the files
 
 
 class Client:
-    """A client, or one of several forms that its sessions have; the attributes are as for one that is only read.
+    """A client, or one of several forms that its sessions have; the attributes are as for one that is only read."""
 
-    Attributes:
-        name: what people, settings and the catalogue call it by.
-        shows: what people look for in a file to see that it is of this client.
-        reader: what implements :class:`Dialect`, or where it stands, as ``module:name`` below this package.
-        form_of: the client whose form its files have; they are its own when one of the first records bears its mark.
-        writer: the class of its writer, or where it stands; None where sessions are only read, for ``read_only``.
-        read_only: why nobody writes to its sessions.
-        is_flat: all transcripts lie directly in the folder of a place, so what changed is told without listing them.
-        is_lines: its sessions are files of lines.
-        has_databases: it keeps sessions in databases, or in one file with others.
-        may_be_empty: an empty file is a session that was begun.
-        is_folded: listings fold its records as they are: they have the fields of Claude Code's.
-        names_folder: every record names the working folder; else a header does, if anything.
-        has_pieces: one message may lie in several records.
-        has_tombstones: records that name others hide them.
-        has_agent_notes: what a sub-agent was to do stands in a file beside its transcript.
-        is_numbered: a session is also meant by its name without the number, and then the newest one is.
-        is_unnamed: its sessions are not called by the names of their files.
-        has_parts: a session may go on in further files.
-        refuses_large: it loads no session over ``store.warn_bytes``.
-        refers: a fork needs, or names, the session that it came from.
-        refers_by_id: a fork is read together with that session, which it refers to by its id.
-        store_names: what of the folder that ``store_of`` names is needed beside a session; None for all of it.
-        names_origin: a fork names the file that it came from.
-        owner_in_records: a sub-agent's session names the one that it works for; else their places tell.
-        resume: the command that goes on with a session, with ID and PATH for its own; () for none. Each was taken from
-            the client's own help, Cersei's from its document.
-        tested: the newest release whose sessions and behaviour the tests hold (docs/conformance.md), of pi the form of
-            its files; "" where its records tell no version.
-        guess: how it guesses tokens.
-        compacting: what is peculiar to its compactions.
-        delivery: how memory reaches it.
-    """
-
-    name: str = "unknown"
-    shows: str = ""
+    name: str = "unknown"  # what people, settings and the catalogue call it by
+    shows: str = ""  # what people look for in a file to see that it is of this client
+    # what implements :class:`Dialect`, or where it stands, as ``module:name`` below this package
     reader: "str | Dialect" = ""
+    # the client whose form its files have; they are its own when one of the first records bears its mark
     form_of: str = ""
+    # the class of its writer, or where it stands; None where sessions are only read, for ``read_only``
     writer: "str | Callable[[Any], Writer] | None" = None
-    read_only: str = ""
+    read_only: str = ""  # why nobody writes to its sessions
+    # all transcripts lie directly in the folder of a place, so what changed is told without listing them
     is_flat: bool = False
-    is_lines: bool = True
-    has_databases: bool = False
-    may_be_empty: bool = False
-    is_folded: bool = False
-    names_folder: bool = False
-    has_pieces: bool = False
-    has_tombstones: bool = False
-    has_agent_notes: bool = False
-    is_numbered: bool = False
-    is_unnamed: bool = False
-    has_parts: bool = False
-    refuses_large: bool = False
-    refers: bool = False
-    refers_by_id: bool = False
+    is_lines: bool = True  # its sessions are files of lines
+    has_databases: bool = False  # it keeps sessions in databases, or in one file with others
+    may_be_empty: bool = False  # an empty file is a session that was begun
+    is_folded: bool = False  # listings fold its records as they are: they have the fields of Claude Code's
+    names_folder: bool = False  # every record names the working folder; else a header does, if anything
+    has_pieces: bool = False  # one message may lie in several records
+    has_tombstones: bool = False  # records that name others hide them
+    has_agent_notes: bool = False  # what a sub-agent was to do stands in a file beside its transcript
+    is_numbered: bool = False  # a session is also meant by its name without the number, and then the newest one is
+    is_unnamed: bool = False  # its sessions are not called by the names of their files
+    has_parts: bool = False  # a session may go on in further files
+    refuses_large: bool = False  # it loads no session over ``store.warn_bytes``
+    # how a fork names the session that it came from: by its id, without which it cannot be read, or by its file
+    refers: Literal["", "id", "file"] = ""
+    # what of the folder that ``store_of`` names is needed beside a session; None for all of it
     store_names: tuple[str, ...] | None = None
-    names_origin: bool = False
-    owner_in_records: bool = False
+    owner_in_records: bool = False  # a sub-agent's session names the one that it works for; else their places tell
+    # the command that goes on with a session, with ID and PATH for its own; () for none. Each was taken from the
+    # client's own help, Cersei's from its document.
     resume: tuple[str, ...] = ()
+    # the newest release whose sessions and behaviour the tests hold (docs/conformance.md), of pi the form of its files;
+    # "" where its records tell no version
     tested: str = ""
-    guess: Guess = Guess()
-    compacting: CompactionRules = CompactionRules()
-    delivery: DeliveryRules = DeliveryRules()
+    guess: Guess = Guess()  # how it guesses tokens
+    compacting: CompactionRules = CompactionRules()  # what is peculiar to its compactions
+    delivery: DeliveryRules = DeliveryRules()  # how memory reaches it
 
     # Which files are its own, and how they are read.
 
@@ -371,11 +268,7 @@ class Client:
         return cast("Dialect", _imported(self.reader))
 
     def read_own(self, files: SessionFiles) -> Transcript:
-        """Read what a session itself holds, without what it refers to.
-
-        Raises:
-            UnreadableError: a file cannot be opened.
-        """
+        """Read what a session itself holds, without what it refers to."""
         return self.dialect().read(files)
 
     # Where its sessions lie.
@@ -388,13 +281,8 @@ class Client:
     def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:
         """Return the places below ``root``, or None when it is not laid out like a root of this client.
 
-        Args:
-            root: an existing folder.
-            names: the names of its entries.
-            problems: what is left out, and why.
-
-        Raises:
-            OSError: a folder that must be listed cannot be; the caller reports it.
+        ``problems``: what is left out, and why. Raises OSError: a folder that must be listed cannot be; the caller
+        reports it.
         """
         del root, names, problems
         return None
@@ -414,8 +302,7 @@ class Client:
     def facts_at(self, path: str) -> str:
         """Return where the client notes more of a session than is in its file, "" for nowhere.
 
-        Args:
-            path: the first file of the session, or its database.
+        ``path``: the first file of the session, or its database.
         """
         del path
         return ""
@@ -423,8 +310,7 @@ class Client:
     def facts(self, place: Path) -> Mapping[str, Mapping[str, Any]]:
         """Return what is noted there of each session, by its id.
 
-        Raises:
-            UnreadableError, OSError, sqlite3.Error: it cannot be read.
+        Raises UnreadableError, OSError, sqlite3.Error: it cannot be read.
         """
         del place
         return {}
@@ -446,12 +332,8 @@ class Client:
     def settings_files(self, transcript: Path, cwd: Path | None) -> list[Path]:
         """Return the files of settings that the client would look into for a session, in its order; some may not exist.
 
-        Args:
-            transcript: the first file of the session, from which the home is told.
-            cwd: the working folder, where one is known.
-
-        Raises:
-            OSError: a folder with such files cannot be listed.
+        ``transcript``: the first file of the session, from which the home is told. ``cwd``: the working folder, where
+        one is known. Raises OSError: a folder with such files cannot be listed.
         """
         del transcript, cwd
         return []
@@ -475,9 +357,8 @@ class Client:
     def check_compaction(self, session: str, path: Path) -> None:
         """Do nothing where the form of a session's file has a place for a compaction.
 
-        Raises:
-            UsageError: it has none; the message says why, and what to do.
-            UnreadableError: the client would not take it for a session.
+        Raises UsageError: it has none, the message says why, and what to do; UnreadableError: the client would not take
+        it for a session.
         """
         del session, path
 
@@ -506,12 +387,7 @@ class Client:
     # What belongs to a session, beside its transcript.
 
     def belongings(self, session: StoredSession) -> Belongings:
-        """Return what goes together with a session: its files, and what its client keeps beside it for it alone.
-
-        Raises:
-            UnreadableError: the index of the client cannot be read.
-            OSError: a folder cannot be listed.
-        """
+        """Return what goes together with a session: its files, and what its client keeps beside it for it alone."""
         return Belongings(tuple(reversed(session.files.paths)))
 
     def beside(self, session: StoredSession, path: Path) -> Iterator[Path]:

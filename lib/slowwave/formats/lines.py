@@ -36,8 +36,7 @@ _OPEN = b"{"[0]
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file for reading.
 
-    Raises:
-        UnreadableError: missing, no permission, or not a regular file (reading a pipe would wait for ever).
+    Raises UnreadableError: missing, no permission, or not a regular file (reading a pipe would wait for ever).
     """
     try:
         file = open(path, "rb", buffering=BUFFER_BYTES, opener=_open_without_waiting)  # noqa: SIM115
@@ -108,7 +107,7 @@ def read_records(
 
 def _open(path: Path, problems: list[Problem]) -> BinaryIO:
     """Open a file, also one that its client keeps compressed: offsets are then those of its plain bytes."""
-    if not path.name.endswith(".zst"):
+    if not is_compressed(path):
         return open_regular(path)
 
     return open_plain(path, problems)
@@ -162,21 +161,13 @@ _PADDING = b" \t\r\n\0"
 
 
 class LongLine(NamedTuple):
-    """A long line.
+    """A long line."""
 
-    Attributes:
-        offset: byte offset of ``raw``.
-        raw: its bytes without the padding at both ends.
-        stop: byte offset of the next line.
-        ended: whether it has a newline.
-        has_nul: whether the padding has NUL bytes.
-    """
-
-    offset: int
-    raw: bytes
-    stop: int
-    ended: bool
-    has_nul: bool
+    offset: int  # byte offset of ``raw``
+    raw: bytes  # its bytes without the padding at both ends
+    stop: int  # byte offset of the next line
+    ended: bool  # whether it has a newline
+    has_nul: bool  # whether the padding has NUL bytes
 
 
 def read_long_line(fd: int, begin: int) -> LongLine:
@@ -218,7 +209,7 @@ def read_range(fd: int, start: int, stop: int) -> bytes:
 # end, and a transcript may be larger than the memory. Of a file that is damaged or cut short everything before the
 # damage is there, and the damage is reported.
 
-SUFFIX = ".zst"
+PACKED = ".zst"
 _MAGIC = b"\x28\xb5\x2f\xfd"
 # Frames without data, which some packers put first; their first byte is any of 0x50 to 0x5f.
 _SKIPPED = b"\x2a\x4d\x18"
@@ -231,7 +222,7 @@ MOST_BYTES = 16 << 30
 
 def is_compressed(path: Path) -> bool:
     """Say whether a file's name says that it is compressed."""
-    return path.name.endswith(SUFFIX)
+    return path.name.endswith(PACKED)
 
 
 def open_plain(path: Path, problems: list[Problem] | None = None, *, most: int = MOST_BYTES) -> BinaryIO:
@@ -357,11 +348,7 @@ _BLOCK_BYTES = 1 << 20
 
 
 def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield (offset, line with its newline) for every line, undecoded: the least that a pass over a file can cost.
-
-    Raises:
-        UnreadableError: the file cannot be opened or read.
-    """
+    """Yield (offset, line with its newline) for every line, undecoded: the least that a pass over a file can cost."""
     offset = 0
     with open_regular(path) as file:
         try:

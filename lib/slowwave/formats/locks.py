@@ -19,7 +19,7 @@ import msgspec
 
 from slowwave.errors import LockHeldError, LockLostError
 from slowwave.files import TEMP_PREFIX, at_fault_point
-from slowwave.formats.times import parse_time
+from slowwave.formats.model import parse_time
 from slowwave.locks import created_at, is_running, start_ticks
 
 _START_TOLERANCE_S = 2.0
@@ -72,8 +72,7 @@ class HeldLock:
     def check(self) -> None:
         """Make sure that the lock is still ours, right before a commit.
 
-        Raises:
-            LockLostError: somebody took it over or removed it.
+        Raises LockLostError: somebody took it over or removed it.
         """
         owner = _owner_of(self.path)
         if owner is None or owner.token != self._token:
@@ -153,8 +152,7 @@ def _is_reused(owner: Owner, modified: float) -> bool:
 def held_lock(path: Path, rules: LockRules = TRANSCRIPT_LOCK, *, timeout_s: float | None = None) -> Generator[HeldLock]:
     """Hold the lock of a file, as its client would see it; released in any case while the process lives.
 
-    Raises:
-        LockHeldError: somebody else held it all the time; the message names who.
+    Raises LockHeldError: somebody else held it all the time; the message names who.
     """
     lock = lock_path(path)
     held = _held.locks.get(lock)

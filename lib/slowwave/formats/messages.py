@@ -1,24 +1,25 @@
 """Messages as all formats share them: plain ones, blocks of the Anthropic API, the form to compare, and their order."""
 
-# pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false
-# (fields in the place of read-only properties: both are only read)
-
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar, cast
+from pathlib import Path
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import msgspec
 from msgspec.structs import force_setattr
 
-from slowwave.formats.lines import read_records, relaxed_collector
+from slowwave.errors import UnreadableError
+from slowwave.formats.lines import open_regular, read_records, relaxed_collector
 from slowwave.formats.model import (
+    REFUSALS,
     Block,
     Injected,
     Message,
     Origin,
     Other,
+    Problem,
     Role,
     Span,
     Text,
@@ -27,6 +28,9 @@ from slowwave.formats.model import (
     ToolResult,
     Transcript,
 )
+
+# pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false
+# (fields in the place of read-only properties: both are only read)
 
 
 class PlainMessage(Message, msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -150,13 +154,8 @@ T = TypeVar("T", bound=Transcript)
 def read_linear(result: T, decoder: msgspec.json.Decoder[R], take: Callable[[Span, R], str | None]) -> T:
     """Fill a transcript from its files and return it.
 
-    Args:
-        result: the transcript, still empty; its files are read, its records and unknown types counted.
-        decoder: decodes one record.
-        take: keeps what a record says; returns None, or the name of what it is when this version does not know it.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
+    ``result``: the transcript, still empty; its files are read, its records and unknown types counted. ``take``: keeps
+    what a record says; returns None, or the name of what it is when this version does not know it.
     """
     unknown: Counter[str] = Counter()
     with relaxed_collector():
@@ -283,3 +282,104 @@ def children_of(parents: Sequence[int]) -> tuple[list[int], list[list[int]]]:
     for index, parent in enumerate(parents):
         (roots if parent == NO_PARENT else below[parent]).append(index)
     return roots, below
+
+
+# The words of sessions, and nothing else of them, at the speed of one lean decode a line.
+#
+# All line-based clients keep a message's words in ``content``, a string or blocks of which those of type text (Codex:
+# input_text, output_text) count, beside or below a role: in the line itself (bare messages, crabtalk, ULID), in
+# ``message`` (Claude Code, Cersei, pi, OpenClaw) or in ``payload`` (Codex). Every line is decoded, by a type that skips
+# all other values unread: a search for keys in raw bytes would lose words or find them inside of others. A line that
+# this type does not fit takes the slow path of every other reader.
+
+TEXT_TYPES = ("text", "input_text", "output_text")
+# Who speaks; results of tools are no words of a conversation.
+SPEAKERS = frozenset({"user", "assistant", "system", "developer"})
+
+
+class Words(NamedTuple):
+    """The words of one message."""
+
+    role: str
+    text: str
+
+
+class _Block(msgspec.Struct, gc=False):
+    type: str = ""
+    text: str = ""
+
+
+class _Said(msgspec.Struct, gc=False):
+    role: str = ""
+    content: str | list[_Block] | None = None
+
+
+class _Line(msgspec.Struct, gc=False):
+    role: str = ""
+    content: str | list[_Block] | None = None
+    message: _Said | None = None
+    payload: _Said | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Line)
+_ANY = msgspec.json.Decoder(dict[str, Any])
+_BLANK = b" \t\r\n"
+
+
+def words_in(path: Path, problems: list[Problem]) -> Iterator[Words]:
+    """Yield the words of every message in a transcript, in file order; messages without words are left out.
+
+    ``path``: a transcript of any client that writes lines. ``problems``: everything that was not one clean object a
+    line is appended here.
+    """
+    decode, speakers = _DECODER.decode, SPEAKERS
+    offset = 0
+    with open_regular(path) as file:
+        try:
+            for number, line in enumerate(file, 1):
+                try:
+                    said = decode(line)
+                except REFUSALS:
+                    yield from _slowly(path, number, offset, line, problems)
+                else:
+                    one = said.message or said.payload or said
+                    content = one.content
+                    if content and one.role in speakers:
+                        text = content if isinstance(content, str) else _joined(content)
+                        if text:
+                            yield Words(one.role, text)
+                offset += len(line)
+        except OSError as error:
+            raise UnreadableError(path, error.strerror or "cannot be read") from error
+
+
+def _joined(blocks: list[_Block]) -> str:
+    if len(blocks) == 1:
+        return blocks[0].text if blocks[0].type in TEXT_TYPES else ""
+    return "\n".join([b.text for b in blocks if b.text and b.type in TEXT_TYPES])
+
+
+def _slowly(path: Path, number: int, offset: int, line: bytes, problems: list[Problem]) -> Iterator[Words]:
+    """Yield the words of a line that is not plainly one object of the usual shape."""
+    from slowwave.formats.salvage import OddLine, salvage  # noqa: PLC0415  # few files need it
+
+    raw = line.strip(_BLANK)
+    if not raw:
+        return
+    lead = len(line) - len(line.lstrip(_BLANK))
+    odd = OddLine(path, 0, number, offset + lead, raw, not line.endswith(b"\n"))
+    for _, fields in salvage(odd, _ANY, problems):
+        inner = (fields.get(name) for name in ("message", "payload"))
+        one = next((cast("dict[str, Any]", v) for v in inner if isinstance(v, dict)), fields)
+        role, text = one.get("role"), _text_of(one.get("content"))
+        if isinstance(role, str) and role in SPEAKERS and text:
+            yield Words(role, text)
+
+
+def _text_of(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    blocks = cast("list[object]", content) if isinstance(content, list) else []
+    dicts = [cast("dict[str, Any]", block) for block in blocks if isinstance(block, dict)]
+    texts = (block.get("text") for block in dicts if block.get("type") in TEXT_TYPES)
+    return "\n".join(text for text in texts if isinstance(text, str) and text)

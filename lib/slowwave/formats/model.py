@@ -1,10 +1,11 @@
 """What every format comes down to: messages of blocks, and where on disk each of them stands."""
 
 import codecs
+import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -26,51 +27,31 @@ ProblemKind = Literal[
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):
-    """One JSON object in a file, kept as the bytes that it was written with.
+    """One JSON object in a file, kept as the bytes that it was written with."""
 
-    Attributes:
-        part: index of the file in the session's list of parts.
-        number: 1-based line number within that file.
-        offset: byte offset of ``raw`` within that file.
-        raw: the bytes of the object, without line terminator, BOM or NUL padding.
-    """
-
-    part: int
-    number: int
-    offset: int
-    raw: bytes
+    part: int  # index of the file in the session's list of parts
+    number: int  # 1-based line number within that file
+    offset: int  # byte offset of ``raw`` within that file
+    raw: bytes  # the bytes of the object, without line terminator, BOM or NUL padding
 
 
 class RowSpan(Span, frozen=True, gc=False):
-    """A record that is a row of a database: ``offset`` is its rank in the session, ``raw`` its decoded bytes.
+    """A record that is a row of a database: ``offset`` is its rank in the session, ``raw`` its decoded bytes."""
 
-    Attributes:
-        record: what the row is found by, as the dialect's own reader of rows takes it.
-    """
-
-    record: str = ""
+    record: str = ""  # what the row is found by, as the dialect's own reader of rows takes it
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """Something in a file that is not a clean record; it is reported and never stops a run.
+    """Something in a file that is not a clean record; it is reported and never stops a run."""
 
-    Attributes:
-        kind: what is wrong.
-        path: the file.
-        line: 1-based number of the (first) line.
-        offset: byte offset of the first byte concerned.
-        length: number of bytes concerned.
-        detail: what was expected or done.
-        lines: number of lines; adjacent bad lines of one kind are one problem, so that a file of another format
-            does not fill the memory with reports.
-    """
-
-    kind: ProblemKind
-    path: Path
-    line: int
-    offset: int
-    length: int
-    detail: str
+    kind: ProblemKind  # what is wrong
+    path: Path  # the file
+    line: int  # 1-based number of the (first) line
+    offset: int  # byte offset of the first byte concerned
+    length: int  # number of bytes concerned
+    detail: str  # what was expected or done
+    # number of lines; adjacent bad lines of one kind are one problem, so that a file of another format does not fill
+    # the memory with reports
     lines: int = 1
 
     def __str__(self) -> str:
@@ -313,3 +294,119 @@ class Transcript(msgspec.Struct, eq=False):
     parent: str = ""
     created: datetime | None = None
     is_tail: bool = False
+
+
+# Times as clients write them: ISO 8601 with ``Z`` or an offset, with up to nanoseconds.
+
+# Cersei and crabtalk write nanoseconds, which datetime refuses.
+_LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
+_EDGES = (MINYEAR, MAXYEAR)
+
+
+def parse_time(text: str | None) -> datetime | None:
+    """Return the aware time that ``text`` means, or None when it is missing or unreadable.
+
+    A time without an offset is taken as UTC, as the clients mean it.
+    """
+    if not text:
+        return None
+    try:
+        at = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", text))
+        if at.tzinfo is None:
+            return at.replace(tzinfo=UTC)
+        if at.year in _EDGES:
+            at.astimezone(UTC)
+    except (ValueError, OverflowError):  # also a time that UTC has no year for
+        return None
+    return at
+
+
+def millisecond_time(at: datetime) -> str:
+    """Return a time as Claude Code writes it: UTC with milliseconds and ``Z``."""
+    return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def offset_time(at: datetime) -> str:
+    """Return a time as Cersei writes it: UTC with microseconds and ``+00:00``."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+# JSON as it really occurs, made fit for strict decoders: valid UTF-8, no lone surrogates, no NaN. Few values need it:
+# the first of them compiles the expressions.
+
+_HIGH = rb"u[dD][89abAB][0-9a-fA-F]{2}"
+_LOW = rb"u[dD][c-fC-F][0-9a-fA-F]{2}"
+# a pair, a lone half (group 1), or any other escape; the order matters, and "\\" must be eaten as one
+_ESCAPE = rb"(?s)\\(?:" + _HIGH + rb"\\" + _LOW + rb"|(" + _HIGH + rb"|" + _LOW + rb")|.)"
+_LONE = rb"\\" + _HIGH + rb"|\\" + _LOW
+_NOT_A_NUMBER = rb'(?s)"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)'
+
+
+def without_lone_halves(raw: bytes) -> bytes:
+    """Return the JSON value ``raw`` without lone halves of surrogate pairs, as clients in JavaScript send it."""
+    return re.sub(_ESCAPE, _nothing, raw) if re.search(_LONE, raw) else raw
+
+
+def clean(raw: bytes) -> bytes:
+    """Return the JSON value ``raw`` with everything that strict decoders refuse replaced.
+
+    Bytes that are not UTF-8 and lone halves of surrogate pairs become U+FFFD, as a UTF-8 encoder would write them;
+    NaN and Infinity become null. A value that has none of these comes back as it is.
+    """
+    if not is_utf8(raw):
+        raw = raw.decode("utf-8", "replace").encode()
+    if b"\\u" in raw:
+        raw = re.sub(_ESCAPE, _whole_character, raw)
+    if b"NaN" in raw or b"Infinity" in raw:
+        raw = re.sub(_NOT_A_NUMBER, _number, raw)
+    return raw
+
+
+def _nothing(match: re.Match[bytes]) -> bytes:
+    return b"" if match[1] else match[0]
+
+
+def _whole_character(match: re.Match[bytes]) -> bytes:
+    return b"\\ufffd" if match[1] else match[0]
+
+
+def _number(match: re.Match[bytes]) -> bytes:
+    return b"null" if match[1] else match[0]
+
+
+# Values of records, decoded also where a strict decoder refuses them.
+
+
+def whole(raw: bytes) -> dict[str, Any]:
+    """Return a record as a dictionary; bytes that are not UTF-8 and lone surrogates become U+FFFD."""
+    try:
+        value: object = msgspec.json.decode(raw)
+    except REFUSALS:
+        value = lenient(raw)
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def decoded(content: msgspec.Raw) -> object:
+    """Return the value of an undecoded field, None when it is absent."""
+    raw = bytes(content)
+    if not raw:
+        return None
+    try:
+        return msgspec.json.decode(raw)
+    except REFUSALS:
+        return lenient(raw)
+
+
+def lenient(raw: bytes) -> object:
+    """Decode JSON that a strict decoder refuses, or return None when nothing can be read."""
+    import json  # noqa: PLC0415  # only damaged records need the slow decoder
+
+    cleaned = clean(raw)
+    try:
+        return msgspec.json.decode(cleaned)
+    except REFUSALS:
+        pass  # what is still odd: control characters in strings
+    try:
+        return json.loads(cleaned, strict=False)
+    except (ValueError, RecursionError):
+        return None

@@ -12,25 +12,18 @@ from typing import Literal
 import msgspec
 
 from slowwave.errors import MovedError
+from slowwave.formats.changes import file_state, rewrite_without
+from slowwave.formats.model import whole
 from slowwave.formats.openclaw.store import SessionEntry, SessionStore, entry_of, read_store, update_store, values_of
-from slowwave.formats.rewrite import file_state, rewrite_without
-from slowwave.formats.salvage import whole
 
 
 class Note(msgspec.Struct, frozen=True):
-    """An entry of an index.
+    """An entry of an index."""
 
-    Attributes:
-        path: the index.
-        kind: entry (an object of ``sessions.json``) or line (lines of ``session_index.jsonl``).
-        key: the session key, or the id of the thread.
-        text: what stands there, byte for byte; bytes that are no UTF-8 stand as surrogates.
-    """
-
-    path: str
-    kind: Literal["entry", "line"]
-    key: str
-    text: str
+    path: str  # the index
+    kind: Literal["entry", "line"]  # entry (an object of ``sessions.json``) or line (lines of ``session_index.jsonl``)
+    key: str  # the session key, or the id of the thread
+    text: str  # what stands there, byte for byte; bytes that are no UTF-8 stand as surrogates
 
 
 def entry_note(path: Path, key: str, entry: SessionEntry) -> Note:
@@ -63,11 +56,7 @@ def take_out(notes: Iterable[Note]) -> None:
 
 
 def any_stands(notes: Iterable[Note]) -> bool:
-    """Say whether one of the notes still stands in its index, as it is or changed.
-
-    Raises:
-        UnreadableError: an index cannot be read.
-    """
+    """Say whether one of the notes still stands in its index, as it is or changed."""
     return any(_stands(path, {note.key for note in mine}, mine[0].kind) for path, mine in _by_index(notes))
 
 
@@ -81,8 +70,7 @@ def _stands(path: Path, keys: Collection[str], kind: str) -> bool:
 def put_back(notes: Iterable[Note]) -> list[str]:
     """Put notes back where they were, and return warnings: what the client noted meanwhile stays.
 
-    Raises:
-        LockHeldError, MovedError, UnreadableError, OSError: an index cannot be written; call it again.
+    Raises LockHeldError, MovedError, UnreadableError, OSError: an index cannot be written; call it again.
     """
     warnings: list[str] = []
     for path, mine in _by_index(notes):

@@ -12,21 +12,20 @@ from typing import cast
 import msgspec
 
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
-from slowwave.formats.cersei.client import BARE
-from slowwave.formats.cersei.client import CLIENT as CERSEI
-from slowwave.formats.claude.client import CLIENT as CLAUDE
-from slowwave.formats.claude.client import UNKNOWN
+from slowwave.formats.cersei import BARE
+from slowwave.formats.cersei import CLIENT as CERSEI
+from slowwave.formats.claude import CLIENT as CLAUDE
+from slowwave.formats.claude import UNKNOWN
 from slowwave.formats.client import Client, Dialect, NotedTailDialect, Notes, TailDialect
-from slowwave.formats.codex.client import CLIENT as CODEX
-from slowwave.formats.crabtalk.client import CLIENT as CRABTALK
+from slowwave.formats.codex import CLIENT as CODEX
+from slowwave.formats.crabtalk import CLIENT as CRABTALK
 from slowwave.formats.database import HEADER, tables_of
 from slowwave.formats.lines import open_plain
 from slowwave.formats.model import REFUSALS, SessionFiles, Transcript
-from slowwave.formats.openclaw.client import CLIENT as OPENCLAW
-from slowwave.formats.opencode.client import CLIENT as OPENCODE
-from slowwave.formats.pi.client import CLIENT as PI
-from slowwave.formats.salvage import scan_value
-from slowwave.formats.ulid.client import CLIENT as ULID
+from slowwave.formats.openclaw import CLIENT as OPENCLAW
+from slowwave.formats.opencode import CLIENT as OPENCODE
+from slowwave.formats.pi import CLIENT as PI
+from slowwave.formats.ulid import CLIENT as ULID
 
 # In the order in which they are asked whose a record or a folder is: what one of the first wrote could be taken for
 # what one of the last did.
@@ -49,11 +48,7 @@ def client_of(name: str) -> Client:
 
 
 def by_name(name: str) -> Dialect:
-    """Return the dialect called ``name``.
-
-    Raises:
-        UsageError: there is no such dialect; the message lists all.
-    """
+    """Return the dialect called ``name``. Raises UsageError: there is no such dialect; the message lists all."""
     client = CLIENTS.get(name)
     if client is None:
         raise UsageError(f"unknown dialect {name!r}: write one of {', '.join(NAMES)}")
@@ -63,9 +58,7 @@ def by_name(name: str) -> Dialect:
 def detect(path: Path) -> Dialect:
     """Return the dialect that the first records of a file are written in.
 
-    Raises:
-        UnknownDialectError: the file is empty or no dialect recognises a record near its start.
-        UnreadableError: the file cannot be read.
+    Raises UnknownDialectError: the file is empty or no dialect recognises a record near its start.
     """
     found = sniff(path)
     if found is None:
@@ -74,11 +67,7 @@ def detect(path: Path) -> Dialect:
 
 
 def sniff(path: Path) -> str | None:
-    """Return the name of a file's dialect, or None when it is empty or shows none (listings skip it with a note).
-
-    Raises:
-        UnreadableError: the file cannot be read.
-    """
+    """Return the name of a file's dialect, or None when it is empty or shows none (listings skip it with a note)."""
     try:
         with open_plain(path, most=_MOST_BYTES + (1 << 16)) as file:
             head = file.read(1 << 16)
@@ -116,9 +105,6 @@ def read_for_context(dialect: Dialect, files: SessionFiles, notes: Notes | None 
     """Return what ``dialect.context`` needs of a session: its end where that is surely enough, else all of it.
 
     ``Transcript.is_tail`` says which of the two it is. Notes change nothing but the time that it takes.
-
-    Raises:
-        UnreadableError: a file cannot be opened at all.
     """
     if notes is not None and isinstance(dialect, NotedTailDialect):
         tail = dialect.noted_tail(files, notes)
@@ -163,6 +149,8 @@ def _top_fields(raw: bytes) -> dict[str, object]:
 
     Of a last one that is cut short the name is known: its value is None.
     """
+    from slowwave.formats.salvage import scan_value  # noqa: PLC0415 - few files begin with a line that is cut short
+
     fields: dict[str, object] = {}
     at = 1
     while (name := scan_value(raw, at)).status == "whole" and (colon := _COLON.match(raw, name.at)):

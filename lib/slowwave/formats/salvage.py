@@ -1,13 +1,13 @@
-"""JSON as it really occurs: records out of damaged lines, and values that a strict decoder refuses."""
+"""JSON as it really occurs: records out of damaged lines."""
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, cast
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from slowwave.formats.model import REFUSALS, Problem, ProblemKind, Span, is_utf8
+from slowwave.formats.model import REFUSALS, Problem, ProblemKind, Span, clean, is_utf8
 
 T = TypeVar("T")
 BOM = b"\xef\xbb\xbf"
@@ -22,23 +22,14 @@ _BROKEN = "not JSON"
 
 
 class OddLine(msgspec.Struct, frozen=True):
-    """A line that is not one clean object, with its place.
+    """A line that is not one clean object, with its place."""
 
-    Attributes:
-        path: its file.
-        part: index of the file in its session.
-        number: 1-based line number.
-        offset: byte offset of ``raw`` in the file.
-        raw: the bytes of the line without white space at its ends.
-        torn: the line is the last one and has no newline, so an incomplete object is a torn append.
-    """
-
-    path: Path
-    part: int
-    number: int
-    offset: int
-    raw: bytes
-    torn: bool
+    path: Path  # its file
+    part: int  # index of the file in its session
+    number: int  # 1-based line number
+    offset: int  # byte offset of ``raw`` in the file
+    raw: bytes  # the bytes of the line without white space at its ends
+    torn: bool  # the line is the last one and has no newline, so an incomplete object is a torn append
 
 
 class Piece(NamedTuple):
@@ -124,15 +115,11 @@ def _padding(raw: bytes, at: int) -> _Padding:
 
 
 class Scan(NamedTuple):
-    """Outcome of a scan.
+    """Outcome of a scan."""
 
-    Attributes:
-        status: ``whole`` (one complete value), ``open`` (the bytes end inside a value) or ``broken``.
-        at: end of the whole value, end of the bytes, or the first byte at which no JSON can go on.
-    """
-
+    # ``whole`` (one complete value), ``open`` (the bytes end inside a value) or ``broken``
     status: Literal["whole", "open", "broken"]
-    at: int
+    at: int  # end of the whole value, end of the bytes, or the first byte at which no JSON can go on
 
 
 def _next_record(raw: bytes, begin: int, scan: Scan) -> int | None:
@@ -298,83 +285,3 @@ def _atom(raw: bytes, at: int) -> Scan:
     if _NUMBER_PREFIX.fullmatch(atom) or any(word.startswith(atom) for word in _WORDS):
         return Scan("broken" if end < len(raw) else "open", end)
     return Scan("broken", at)
-
-
-# JSON as it really occurs, made fit for strict decoders: valid UTF-8, no lone surrogates, no NaN.
-
-_HIGH = rb"u[dD][89abAB][0-9a-fA-F]{2}"
-_LOW = rb"u[dD][c-fC-F][0-9a-fA-F]{2}"
-# a pair, a lone half (group 1), or any other escape; the order matters, and "\\" must be eaten as one
-_ESCAPE = re.compile(rb"\\(?:" + _HIGH + rb"\\" + _LOW + rb"|(" + _HIGH + rb"|" + _LOW + rb")|.)", re.DOTALL)
-_LONE = re.compile(rb"\\" + _HIGH + rb"|\\" + _LOW)
-_NOT_A_NUMBER = re.compile(rb'"(?:[^"\\]|\\.)*+"|(NaN|-?Infinity)', re.DOTALL)
-
-
-def without_lone_halves(raw: bytes) -> bytes:
-    """Return the JSON value ``raw`` without lone halves of surrogate pairs, as clients in JavaScript send it."""
-    return _ESCAPE.sub(_nothing, raw) if _LONE.search(raw) else raw
-
-
-def clean(raw: bytes) -> bytes:
-    """Return the JSON value ``raw`` with everything that strict decoders refuse replaced.
-
-    Bytes that are not UTF-8 and lone halves of surrogate pairs become U+FFFD, as a UTF-8 encoder would write them;
-    NaN and Infinity become null. A value that has none of these comes back as it is.
-    """
-    if not is_utf8(raw):
-        raw = raw.decode("utf-8", "replace").encode()
-    if b"\\u" in raw:
-        raw = _ESCAPE.sub(_whole_character, raw)
-    if b"NaN" in raw or b"Infinity" in raw:
-        raw = _NOT_A_NUMBER.sub(_number, raw)
-    return raw
-
-
-def _nothing(match: re.Match[bytes]) -> bytes:
-    return b"" if match[1] else match[0]
-
-
-def _whole_character(match: re.Match[bytes]) -> bytes:
-    return b"\\ufffd" if match[1] else match[0]
-
-
-def _number(match: re.Match[bytes]) -> bytes:
-    return b"null" if match[1] else match[0]
-
-
-# Values of records, decoded also where a strict decoder refuses them.
-
-
-def whole(raw: bytes) -> dict[str, Any]:
-    """Return a record as a dictionary; bytes that are not UTF-8 and lone surrogates become U+FFFD."""
-    try:
-        value: object = msgspec.json.decode(raw)
-    except REFUSALS:
-        value = lenient(raw)
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
-
-
-def decoded(content: msgspec.Raw) -> object:
-    """Return the value of an undecoded field, None when it is absent."""
-    raw = bytes(content)
-    if not raw:
-        return None
-    try:
-        return msgspec.json.decode(raw)
-    except REFUSALS:
-        return lenient(raw)
-
-
-def lenient(raw: bytes) -> object:
-    """Decode JSON that a strict decoder refuses, or return None when nothing can be read."""
-    import json  # noqa: PLC0415  # only damaged records need the slow decoder
-
-    cleaned = clean(raw)
-    try:
-        return msgspec.json.decode(cleaned)
-    except REFUSALS:
-        pass  # what is still odd: control characters in strings
-    try:
-        return json.loads(cleaned, strict=False)
-    except (ValueError, RecursionError):
-        return None

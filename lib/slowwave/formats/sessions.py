@@ -8,10 +8,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from slowwave.errors import UsageError
-from slowwave.formats.append import SUFFIX
+from slowwave.errors import UnreadableError, UsageError
+from slowwave.formats.lines import PACKED
 from slowwave.formats.model import SessionFiles, SessionKind, SessionOrigin
 
+SUFFIX = ".jsonl"
 StoreProblemKind = Literal[
     "unreadable",  # the operating system refuses a folder or file, or it is no regular file
     "unknown-dialect",  # content that no dialect recognises
@@ -42,17 +43,11 @@ class StoreProblem(msgspec.Struct, frozen=True):
 
 
 class Place(NamedTuple):
-    """One folder or database whose sessions are one page of the catalogue.
+    """One folder or database whose sessions are one page of the catalogue."""
 
-    Attributes:
-        kind: name of the kind that lists it.
-        path: the folder, or the database file; its sessions then have their ids as part of their key.
-        store: the real path of the root that it belongs to, which links may not lead out of; "" when they may.
-    """
-
-    kind: str
-    path: str
-    store: str = ""
+    kind: str  # name of the kind that lists it
+    path: str  # the folder, or the database file; its sessions then have their ids as part of their key
+    store: str = ""  # the real path of the root that it belongs to, which links may not lead out of; "" when they may
 
 
 Source = Literal["", "archived", "reset", "deleted", "backup"]
@@ -82,37 +77,22 @@ def signatures(files: Iterable[FoundFile]) -> list[Signature]:
 
 
 class FoundSession(msgspec.Struct, gc=False):
-    """All files of one session in one folder, in reading order.
+    """All files of one session in one folder, in reading order."""
 
-    Attributes:
-        folder: the folder that its files lie in.
-        id: the id that its client knows it by.
-        files: its files; of a session in a database, the database with the size and time of the session's own rows.
-        side: its place says that it is a sub-agent's.
-        numbers: the part numbers of its files, where they have some.
-        dialect: the dialect, where the place tells it; else the content does.
-        cwd: the working folder, where the place tells it.
-        kind: main, subagent or fork, where the place tells it.
-        parent: id of the session that it belongs to or was forked from, where the place tells it.
-        origin: who began it, where the place tells it.
-        told: what a file beside it told of it, "" for nothing.
-        source: what became of it: "", archived, reset, deleted or backup.
-        in_database: its file holds other sessions, too.
-    """
-
-    folder: str
-    id: str
+    folder: str  # the folder that its files lie in
+    id: str  # the id that its client knows it by
+    # its files; of a session in a database, the database with the size and time of the session's own rows
     files: list[FoundFile]
-    side: bool
-    numbers: list[int] = []
-    dialect: str = ""
-    cwd: str = ""
-    kind: SessionKind | Literal[""] = ""
-    source: Source = ""
-    in_database: bool = False
-    parent: str = ""
-    origin: SessionOrigin = ""
-    told: str = ""
+    side: bool  # its place says that it is a sub-agent's
+    numbers: list[int] = []  # the part numbers of its files, where they have some
+    dialect: str = ""  # the dialect, where the place tells it; else the content does
+    cwd: str = ""  # the working folder, where the place tells it
+    kind: SessionKind | Literal[""] = ""  # main, subagent or fork, where the place tells it
+    source: Source = ""  # what became of it: "", archived, reset, deleted or backup
+    in_database: bool = False  # its file holds other sessions, too
+    parent: str = ""  # id of the session that it belongs to or was forked from, where the place tells it
+    origin: SessionOrigin = ""  # who began it, where the place tells it
+    told: str = ""  # what a file beside it told of it, "" for nothing
 
     @property
     def path(self) -> str:
@@ -140,33 +120,19 @@ class FoundSession(msgspec.Struct, gc=False):
 
 
 class StoredSession(msgspec.Struct, frozen=True):
-    """One session found on disk, before its content is read.
+    """One session found on disk, before its content is read."""
 
-    Attributes:
-        dialect: name of the dialect that its content shows.
-        files: id and files in reading order.
-        kind: main, subagent or fork.
-        folder: the project folder, or another place of a store, that it lies in.
-        size: bytes over all parts.
-        mtime_ns: newest modification time over all parts.
-        source: what became of it: "", archived, reset, deleted or backup.
-        in_database: its file holds other sessions, too, so that the file's time says nothing about it.
-        origin: who began it, "" where its client does not tell.
-        parent: id of the session that it belongs to or was forked from, as far as the catalogue knows.
-        messages: how many there are, -1 where nobody counted them or some record could not be read.
-    """
-
-    dialect: str
-    files: SessionFiles
-    kind: SessionKind
-    folder: Path
-    size: int
-    mtime_ns: int
-    source: str = ""
-    in_database: bool = False
-    origin: SessionOrigin = ""
-    parent: str = ""
-    messages: int = -1
+    dialect: str  # name of the dialect that its content shows
+    files: SessionFiles  # id and files in reading order
+    kind: SessionKind  # main, subagent or fork
+    folder: Path  # the project folder, or another place of a store, that it lies in
+    size: int  # bytes over all parts
+    mtime_ns: int  # newest modification time over all parts
+    source: str = ""  # what became of it: "", archived, reset, deleted or backup
+    in_database: bool = False  # its file holds other sessions, too, so that the file's time says nothing about it
+    origin: SessionOrigin = ""  # who began it, "" where its client does not tell
+    parent: str = ""  # id of the session that it belongs to or was forked from, as far as the catalogue knows
+    messages: int = -1  # how many there are, -1 where nobody counted them or some record could not be read
 
     @property
     def id(self) -> str:
@@ -189,9 +155,8 @@ _PART_LIKE = re.compile(r".*_part[0-9]+\Z", re.DOTALL)
 def checked_id(session_id: str) -> str:
     """Return ``session_id`` when it can safely become a file name.
 
-    Raises:
-        UsageError: it holds a separator or a control character, begins with a dot, is empty or too long, or looks
-            like a part file; nothing was touched.
+    Raises UsageError: it holds a separator or a control character, begins with a dot, is empty or too long, or looks
+    like a part file; nothing was touched.
     """
     reason = ""
     if not session_id or session_id.strip() != session_id:
@@ -212,10 +177,54 @@ def checked_id(session_id: str) -> str:
 def base_path(folder: Path, session_id: str) -> Path:
     """Return where the first file of a session lies, surely inside ``folder``.
 
-    Raises:
-        UsageError: the id is malformed, or the file is a link that leads out of the folder.
+    Raises UsageError: the id is malformed, or the file is a link that leads out of the folder.
     """
     path = folder / (checked_id(session_id) + SUFFIX)
     if path.resolve().parent != folder.resolve():
         raise UsageError(f"{path}: is a link that leads out of its folder; name the real file")
     return path
+
+
+# The names of its files. Cersei spreads a session over several: ``ID.jsonl``, ``ID_part2.jsonl``, ``ID_part3.jsonl``...
+
+# Cersei counts from 2 and writes no leading zeros: any other ending belongs to the session's own name
+_PART = re.compile(r"(?s)(?P<stem>.+)_part(?P<number>[2-9]|[1-9][0-9]+)")
+# pi and Codex put the time before the id: the id alone is what their users know a session by.
+_TIMED_NAME = re.compile(
+    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9-]+Z_|rollout-[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9-]{8}-)(.+)\Z", re.DOTALL
+)
+
+
+def session_id(name: str) -> str:
+    """Return the id that a transcript's file name holds."""
+    stem = name.removesuffix(PACKED).removesuffix(SUFFIX)
+    timed = _TIMED_NAME.match(stem) if stem[:1] in "0123456789r" else None
+    return timed[1] if timed else stem
+
+
+def session_stem(name: str) -> tuple[str, int]:
+    """Return the session's name and the part number for a file name, with or without ``.jsonl`` (base = 1)."""
+    stem = name.removesuffix(SUFFIX)
+    match = _PART.fullmatch(stem)
+    return (match["stem"], int(match["number"])) if match else (stem, 1)
+
+
+def part_name(stem: str, number: int) -> str:
+    """Return the file name of a part; number 1 is the base file."""
+    return f"{stem}{SUFFIX}" if number == 1 else f"{stem}_part{number}{SUFFIX}"
+
+
+def numbered_parts(base: Path) -> dict[int, str]:
+    """Return the file names of a session by part number, from one listing of names."""
+    stem = base.name.removesuffix(SUFFIX)
+    try:
+        names = os.listdir(base.parent)  # noqa: PTH208 - paths would cost more than the listing
+    except OSError as error:
+        raise UnreadableError(base.parent, error.strerror or "cannot be listed") from error
+    numbers = {1: base.name} if base.name in names else {}
+    for name in names:
+        if name.startswith(stem) and name.endswith(SUFFIX):
+            found, number = session_stem(name)
+            if found == stem and number > 1:
+                numbers[number] = name
+    return numbers

@@ -31,12 +31,7 @@ def _opened(path: Path) -> Generator[tuple[int, int]]:
 def lines_backward(path: Path, *, end: int | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield (offset, line without its newline) from the last line to the first; blank lines are left out.
 
-    Args:
-        path: the file; what is appended while it is read is not seen.
-        end: read only what lies before this byte.
-
-    Raises:
-        UnreadableError: the file cannot be opened or read.
+    ``path``: the file; what is appended while it is read is not seen. ``end``: read only what lies before this byte.
     """
     with _opened(path) as (fd, size):
         at = size if end is None else min(end, size)
@@ -73,17 +68,9 @@ def _split_backward(block: bytes, at: int) -> Iterator[tuple[int, bytes]]:
 def find_last(path: Path, needle: bytes, *, end: int | None = None, most: int | None = None) -> int | None:
     """Return the offset of the last occurrence of ``needle`` that ends at or before byte ``end``.
 
-    It is a search in raw bytes: the caller decodes the line (:func:`line_around`) to confirm what was found.
-
-    Args:
-        path: the file.
-        needle: what is looked for.
-        end: look only before this byte.
-        most: look at no more than about so many bytes.
-
-    Raises:
-        UnreadableError: the file cannot be opened or read.
-        ValueError: the needle is empty.
+    It is a search in raw bytes: the caller decodes the line (:func:`line_around`) to confirm what was found. ``end``:
+    look only before this byte. ``most``: look at no more than about so many bytes. Raises ValueError: the needle is
+    empty.
     """
     if not needle:
         raise ValueError("nothing to look for")
@@ -107,9 +94,7 @@ def find_last(path: Path, needle: bytes, *, end: int | None = None, most: int | 
 def line_around(path: Path, offset: int) -> tuple[int, bytes]:
     """Return start and bytes, without the newline, of the line that the byte at ``offset`` belongs to.
 
-    Raises:
-        UnreadableError: the file cannot be opened or read.
-        ValueError: the offset lies outside the file.
+    Raises ValueError: the offset lies outside the file.
     """
     with _opened(path) as (_, size):
         if not 0 <= offset < size:
@@ -143,11 +128,7 @@ class Suffix(Generic[T]):
     """
 
     def __init__(self, paths: tuple[Path, ...], decoder: msgspec.json.Decoder[T]) -> None:
-        """Begin behind the last byte.
-
-        Raises:
-            UnreadableError: a file is missing.
-        """
+        """Begin behind the last byte."""
         self.records: list[tuple[Span, T]] = []
         self.problems: list[Problem] = []
         self._paths = paths
@@ -250,11 +231,7 @@ def _line_start(path: Path, offset: int) -> int:
 
 
 def first_record(path: Path, decoder: msgspec.json.Decoder[T]) -> tuple[Span, T] | None:
-    """Return the first record of a file, None when there is none or its line, or one before it, has any damage.
-
-    Raises:
-        UnreadableError: the file cannot be opened or read.
-    """
+    """Return the first record of a file, None when there is none or its line, or one before it, has any damage."""
     problems: list[Problem] = []
     records = read_records(path, decoder, problems)
     first, second = next(records, None), next(records, None)  # damage behind a record is told once its line was left
@@ -269,11 +246,7 @@ _CHECK_BYTES = 4096
 
 
 def hash_before(fd: int, cursor: int) -> bytes:
-    """Return the hash of the last bytes before an offset of a file.
-
-    Raises:
-        OSError: they cannot be read.
-    """
+    """Return the hash of the last bytes before an offset of a file. Raises OSError: they cannot be read."""
     import hashlib  # noqa: PLC0415 - a listing of unchanged sessions needs none
 
     begin = max(0, cursor - _CHECK_BYTES)

@@ -19,10 +19,9 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import msgspec
 
-from slowwave.formats.append import session_id
-from slowwave.formats.lines import open_plain
-from slowwave.formats.salvage import whole
-from slowwave.formats.sessions import FoundFile, FoundSession, Signature, StoreProblem
+from slowwave.formats.lines import PACKED, open_plain
+from slowwave.formats.model import whole
+from slowwave.formats.sessions import SUFFIX, FoundFile, FoundSession, Signature, StoreProblem, session_id
 
 # What a folder holds, read once as long as nothing in it comes or goes: for questions that are asked of each file.
 #
@@ -40,28 +39,19 @@ _MOST_FOLDERS = 10_000
 
 @dataclass(slots=True)
 class KnownFolder:
-    """A listing.
-
-    Attributes:
-        entries: names and inodes.
-        derived: what was made of it, by a name of the caller's.
-    """
+    """A listing."""
 
     stamp: tuple[int, int]
     listed_ns: int
-    entries: list[tuple[str, int]]
-    derived: dict[str, Any] = field(default_factory=dict[str, Any])
+    entries: list[tuple[str, int]]  # names and inodes
+    derived: dict[str, Any] = field(default_factory=dict[str, Any])  # what was made of it, by a name of the caller's
 
 
 _folders: dict[str, KnownFolder] = {}
 
 
 def known_folder(folder: str) -> KnownFolder:
-    """Return what lies in a folder.
-
-    Raises:
-        OSError: it cannot be listed.
-    """
+    """Return what lies in a folder."""
     now = time.time_ns()
     at = os.stat(folder)  # noqa: PTH116 - asked once a folder and session
     stamp = at.st_ctime_ns, at.st_ino
@@ -145,10 +135,9 @@ def names_in(folder: Path) -> list[str]:
         return []
 
 
-SUFFIX = ".jsonl"
 # Codex packs old rollouts; the plain file counts where both are there.
-PACKED = ".jsonl.zst"
-SUFFIXES = (SUFFIX, PACKED)
+PACKED_SUFFIX = SUFFIX + PACKED
+SUFFIXES = (SUFFIX, PACKED_SUFFIX)
 SIDE_FOLDER = "subagents"
 MEMORY = "memory"
 SIDE_PREFIX = "agent-"
@@ -172,31 +161,22 @@ class Known(Protocol):
 
 
 class Snapshot(msgspec.Struct, array_like=True, frozen=True):
-    """The names in a folder, and what told its transcripts from others.
+    """The names in a folder, and what told its transcripts from others."""
 
-    Attributes:
-        names: all names in the order of the folder, with slashes between them.
-        others: the names that are no transcripts.
-        folders: those of them that may be folders.
-        facts: inode, size, mtime and device of each transcript, in the order of the names; encoded, since bytes are
-            compared at once.
-        device: the device that all of them lie on.
-    """
-
-    names: str
-    others: list[str]
-    folders: list[str]
+    names: str  # all names in the order of the folder, with slashes between them
+    others: list[str]  # the names that are no transcripts
+    folders: list[str]  # those of them that may be folders
+    # inode, size, mtime and device of each transcript, in the order of the names; encoded, since bytes are compared at
+    # once
     facts: bytes
-    device: int
+    device: int  # the device that all of them lie on
 
     @classmethod
     def of(cls, names: Sequence[str], seen: dict[str, os.stat_result], folders: list[str]) -> Self | None:
         """Return the snapshot of a folder; None when its names are no UTF-8, or its files lie on several devices.
 
-        Args:
-            names: all names.
-            seen: the transcripts among them, as they were seen, in the same order.
-            folders: the names that may be folders.
+        ``seen``: the transcripts among them, as they were seen, in the same order. ``folders``: the names that may be
+        folders.
         """
         joined = "/".join(names)
         try:
@@ -209,12 +189,7 @@ class Snapshot(msgspec.Struct, array_like=True, frozen=True):
         return cls(joined, others, folders, facts, devices.pop()) if len(devices) == 1 else None
 
     def inodes_of_same(self, fd: int, names: list[str]) -> set[int] | None:
-        """Return the inodes of the transcripts in an open folder, None when anything in it is no longer as it was.
-
-        Args:
-            fd: the folder.
-            names: the names in it.
-        """
+        """Return the inodes of the transcripts in an open folder, None when anything in it is no longer as it was."""
         if "/".join(names) != self.names:
             return None
         others = set(self.others)
@@ -231,21 +206,15 @@ class Snapshot(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Walk(msgspec.Struct, Generic[K], eq=False):
-    """One walk over some folders: what it met already, what was odd, and what a catalogue knew.
+    """One walk over some folders: what it met already, what was odd, and what a catalogue knew."""
 
-    Attributes:
-        problems: everything that was left out, and why.
-        kept: known sessions that were met and have not changed; they are not yielded.
-        same: folders of which all is as it was; their sessions are neither yielded nor kept.
-        seen: what the other folders look like.
-        store: the real path that links to transcripts may not lead out of; "" lets them lead anywhere.
-    """
-
-    problems: list[StoreProblem]
+    problems: list[StoreProblem]  # everything that was left out, and why
+    # known sessions that were met and have not changed; they are not yielded
     kept: list[K] = msgspec.field(default_factory=list[K])
+    # folders of which all is as it was; their sessions are neither yielded nor kept
     same: list[str] = msgspec.field(default_factory=list[str])
-    seen: dict[str, Snapshot] = msgspec.field(default_factory=dict[str, Snapshot])
-    store: str = ""
+    seen: dict[str, Snapshot] = msgspec.field(default_factory=dict[str, Snapshot])  # what the other folders look like
+    store: str = ""  # the real path that links to transcripts may not lead out of; "" lets them lead anywhere
     _then: Mapping[str, Snapshot] = msgspec.field(default_factory=dict[str, Snapshot])
     _load: Callable[[], dict[str, K]] = dict
     _known: dict[str, K] | None = None
@@ -263,9 +232,8 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
     def enter(self, then: Mapping[str, Snapshot], load: Callable[[], dict[str, K]]) -> None:
         """Begin with another place.
 
-        Args:
-            then: its folders as they were when its sessions were looked at.
-            load: returns those sessions by their path; it is not called as long as only such folders are met.
+        ``then``: its folders as they were when its sessions were looked at. ``load``: returns those sessions by their
+        path; it is not called as long as only such folders are met.
         """
         self.kept, self.same, self.seen = [], [], {}
         self._then, self._load, self._known = then, load, None
@@ -274,12 +242,9 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
         """Yield the sessions that lie in ``folder`` and those of their sub-agents, except known and unchanged ones.
 
         Everything that is left out for another reason than its name is reported: unreadable, no regular file, met
-        already under another name, or a folder of transcripts where the clients keep none.
-
-        Args:
-            folder: the folder to list.
-            inside: its path in the project folder with a slash at its end; "" for the project folder itself.
-            depth: how many folders it lies below the first one of sub-agents.
+        already under another name, or a folder of transcripts where the clients keep none. ``inside``: its path in the
+        project folder with a slash at its end; "" for the project folder itself. ``depth``: how many folders it lies
+        below the first one of sub-agents.
         """
         try:
             fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -303,12 +268,8 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
     def look(self, folder: str, name: str, told: str = "") -> FoundFile | None:
         """Return one file of a client that names its files itself; None when it is known and unchanged, or refused.
 
-        What is left out is reported as :meth:`sessions` reports it.
-
-        Args:
-            folder: the folder that it lies in.
-            name: its name.
-            told: what a file beside it tells of it now, "" for nothing; another word than before is a change.
+        What is left out is reported as :meth:`sessions` reports it. ``told``: what a file beside it tells of it now, ""
+        for nothing; another word than before is a change.
         """
         path = f"{folder}/{name}"
         if self.leads_out(path):
@@ -470,8 +431,8 @@ def _unpacked_once(names: list[str]) -> list[str]:
     """Leave out packed files whose plain file is there, too."""
     packed = [name for name in names if name.endswith(PACKED)] if PACKED in "/".join(names) else []
     if packed:
-        twice = {name[: -len(".zst")] for name in packed}.intersection(names)
-        return [name for name in names if not (name.endswith(PACKED) and name[: -len(".zst")] in twice)]
+        twice = {name[: -len(PACKED)] for name in packed}.intersection(names)
+        return [name for name in names if not (name.endswith(PACKED_SUFFIX) and name[: -len(PACKED)] in twice)]
     return names
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, cast
 from uuid import uuid4
 
@@ -21,11 +22,11 @@ import orjson
 from slowwave.context import Clock
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, move_file, private_folder, write_all
-from slowwave.formats.append import PART_BYTES, Announce, part_name
+from slowwave.formats.changes import PART_BYTES, Announce
 from slowwave.formats.lines import open_regular, read_records
 from slowwave.formats.model import REFUSALS, SessionFiles, Text, Thinking, ToolCall
+from slowwave.formats.sessions import SUFFIX, part_name
 from slowwave.formats.tail import find_last, line_around, lines_backward
-from slowwave.formats.walk import SUFFIX
 
 # Blocks of the dialect-free model become the client's own; mappings are the client's own form and go in as they are.
 Block = Text | Thinking | ToolCall | Mapping[str, object]
@@ -37,43 +38,48 @@ def new_uuid() -> str:
     return str(uuid4())
 
 
+def client_blocks(
+    content: Content, *, call: tuple[str, str], thinking: Mapping[str, object] = MappingProxyType({})
+) -> list[Mapping[str, object]]:
+    """Return content as blocks; text becomes one text block, and what is the client's own already stays as it is.
+
+    ``call``: what the client calls the block of a call, and the arguments in it. ``thinking``: what it puts beside the
+    text of a thought.
+    """
+    found: list[Mapping[str, object]] = []
+    for item in (Text(content),) if isinstance(content, str) else content:
+        if isinstance(item, Text):
+            found.append({"type": "text", "text": item.text})
+        elif isinstance(item, Thinking):
+            found.append({"type": "thinking", "thinking": item.text, **thinking})
+        elif isinstance(item, ToolCall):
+            found.append({"type": call[0], "id": item.id, "name": item.name, call[1]: item.args})
+        else:
+            found.append(item)
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What new records are made with.
+    """What new records are made with."""
 
-    Attributes:
-        clock: gives their time.
-        home: the user's home, where running clients note which sessions they have open.
-        ids: gives a random UUID for each new record and session.
-        part_bytes: no part file grows past this, in dialects that have parts.
-        fsync: make every record durable before it counts as written.
-        announce: is told under the lock what will be written where, so that who appends can be sure of it after a kill.
-    """
-
-    clock: Clock
-    home: Path
-    ids: Callable[[], str] = new_uuid
-    part_bytes: int = PART_BYTES
-    fsync: bool = False
+    clock: Clock  # gives their time
+    home: Path  # the user's home, where running clients note which sessions they have open
+    ids: Callable[[], str] = new_uuid  # gives a random UUID for each new record and session
+    part_bytes: int = PART_BYTES  # no part file grows past this, in dialects that have parts
+    fsync: bool = False  # make every record durable before it counts as written
+    # is told under the lock what will be written where, so that who appends can be sure of it after a kill
     announce: Announce | None = None
 
 
 class Target(NamedTuple):
-    """A session that is written to, or is to be made.
+    """A session that is written to, or is to be made."""
 
-    Attributes:
-        id: its id.
-        path: its first file; where it will lie when the session is new (:meth:`Writer.path`).
-        files: its files in reading order; none when it is new.
-        cwd: the working folder, where records name one and the session does not say.
-        side: its place says that it is a sub-agent's.
-    """
-
-    id: str
-    path: Path
-    files: tuple[Path, ...] = ()
-    cwd: str = ""
-    side: bool = False
+    id: str  # its id
+    path: Path  # its first file; where it will lie when the session is new (:meth:`Writer.path`)
+    files: tuple[Path, ...] = ()  # its files in reading order; none when it is new
+    cwd: str = ""  # the working folder, where records name one and the session does not say
+    side: bool = False  # its place says that it is a sub-agent's
 
 
 class Draft(NamedTuple):
@@ -126,8 +132,7 @@ class Compaction(NamedTuple):
 def checked(value: object) -> None:
     """Refuse what cannot be written as JSON.
 
-    Raises:
-        UsageError: it is no valid Unicode, or holds something that JSON does not know.
+    Raises UsageError: it is no valid Unicode, or holds something that JSON does not know.
     """
     try:
         orjson.dumps(value, default=msgspec.to_builtins)
@@ -153,8 +158,7 @@ class Writer:
     def path(self, folder: Path, session_id: str) -> Path:
         """Return the first file of a new session with this id in ``folder``, surely inside it.
 
-        Raises:
-            UsageError: the client would not take a session from us, or the id could not be a name.
+        Raises UsageError: the client would not take a session from us, or the id could not be a name.
         """
         del folder
         self._refuse(session_id, "sessions that slowwave begins; begin it in its client")
@@ -166,8 +170,7 @@ class Writer:
     def new_id(self, folder: Path, origin: Target | None = None) -> str:
         """Return the id of a session that is to be begun in ``folder``, or forked there from ``origin``.
 
-        Raises:
-            UsageError: the dialect makes ids of more than chance; the message says of what.
+        Raises UsageError: the dialect makes ids of more than chance; the message says of what.
         """
         del folder, origin
         return self.means.ids()
@@ -190,8 +193,7 @@ class Writer:
     def alone(self, target: Target) -> Generator[None]:
         """Hold whatever the client itself locks, so that it does not write meanwhile; without such a lock only look.
 
-        Raises:
-            RefusedError: a running client has the session open; the message says which.
+        Raises RefusedError: a running client has the session open; the message says which.
         """
         del target
         yield
@@ -219,8 +221,7 @@ class Writer:
     def branch(self, target: Target, message_id: str | None, summary: str | None) -> str:
         """Go on from an older message (None: from before the first), with a summary of what is left behind.
 
-        Returns:
-            The id of the record that says so.
+        Returns the id of the record that says so.
         """
         del message_id, summary
         self._refuse(target.id, "records of branches; append with the older message as the parent")
@@ -238,14 +239,8 @@ class Writer:
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
         """Copy a session under a new id into ``folder``, whole or not at all; the original is not touched.
 
-        Args:
-            target: the session that is copied.
-            folder: where the copy goes.
-            new_id: its id.
-            at: copy only the path from the first message to this one.
-
-        Returns:
-            The files of the copy, the first one first.
+        ``folder``: where the copy goes. ``at``: copy only the path from the first message to this one. Returns the
+        files of the copy, the first one first.
         """
         del folder, new_id, at
         self._refuse(target.id, "forks that slowwave makes; fork it in its client")
@@ -262,11 +257,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def first_record(path: Path) -> dict[str, Any]:
-    """Return the first object of a file, damaged lines before it passed over; empty when its first lines hold none.
-
-    Raises:
-        UnreadableError: the file cannot be opened.
-    """
+    """Return the first object of a file, damaged lines before it passed over; empty when its first lines hold none."""
     with open_regular(path) as file:
         for line in islice(file, _FIRST_LINES):
             found = _object(line.removeprefix(_BOM).strip(_PADDING))
@@ -276,11 +267,7 @@ def first_record(path: Path) -> dict[str, Any]:
 
 
 def records_backward(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file from the last to the first; damaged lines are passed over.
-
-    Raises:
-        UnreadableError: the file cannot be opened or read.
-    """
+    """Yield the objects of a file from the last to the first; damaged lines are passed over."""
     for _, raw in lines_backward(path):
         found = _object(raw.strip(_PADDING))
         if found:
@@ -298,9 +285,6 @@ def record_with(paths: Sequence[Path], value: str, is_it: Callable[[dict[str, An
     """Return the last record that holds the string ``value`` and that ``is_it``, or None.
 
     Bytes are searched from the end; only lines that hold the value are decoded.
-
-    Raises:
-        UnreadableError: a file cannot be opened or read.
     """
     needle = msgspec.json.encode(value)
     for path in reversed(paths):
@@ -333,8 +317,7 @@ def _object(raw: bytes) -> dict[str, Any]:
 def valid(make: Callable[[], bytes]) -> bytes:
     """Return the line that ``make`` makes.
 
-    Raises:
-        UsageError: what goes into it is no valid text, or nothing that JSON knows.
+    Raises UsageError: what goes into it is no valid text, or nothing that JSON knows.
     """
     try:
         return make()
@@ -345,12 +328,7 @@ def valid(make: Callable[[], bytes]) -> bytes:
 def check_speaker(draft: Draft, *, acts: bool) -> None:
     """Refuse a message that its speaker could not have said.
 
-    Args:
-        draft: the message.
-        acts: it calls tools or thinks.
-
-    Raises:
-        UsageError: only an assistant acts, and only a tool answers a call.
+    ``acts``: it calls tools or thinks. Raises UsageError: only an assistant acts, and only a tool answers a call.
     """
     if acts and draft.role != "assistant":
         raise UsageError(f"only an assistant thinks and calls tools, not a {draft.role}; nothing was written")
@@ -391,10 +369,8 @@ def write_fork(
     """Write the fork of a session to ``base`` and its parts, and return their paths.
 
     What cannot be read of the original is not in the copy; with ``only``, nothing but the lines that begin there is.
-
-    Raises:
-        UsageError: a session with the new id exists.
-        UnreadableError: the original cannot be read, or holds no message.
+    Raises UsageError: a session with the new id exists; UnreadableError: the original cannot be read, or holds no
+    message.
     """
     written = write_session(_forked_lines(files, copied, only), base, part_bytes)
     if not written:
@@ -406,10 +382,7 @@ def write_session(lines: Iterator[bytes], base: Path, part_bytes: int | None) ->
     """Write a session that did not exist, from lines without newlines, and return its files; none without a line.
 
     Every part is complete and durable under a temporary name before the first one gets its own; the base file comes
-    last.
-
-    Raises:
-        UsageError: the file exists.
+    last. Raises UsageError: the file exists.
     """
     if base.exists():
         raise UsageError(f"{base}: exists already; nothing was written")

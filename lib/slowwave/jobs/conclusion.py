@@ -41,8 +41,7 @@ from slowwave.observability.page import View, view_with, write_page
 from slowwave.observability.progress import Noting, begun, end_note, note_path, settle, watched_by, watcher, write_note
 from slowwave.observability.telemetry import export, log_night, post
 from slowwave.report import Report, counted
-from slowwave.secrets.logs import logger_of
-from slowwave.secrets.redactor import NAMELESS, redactor_of
+from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project, short_names
 

@@ -17,7 +17,7 @@ from pydantic import (
 
 from slowwave.context import Run, clock_of, new_run_id
 from slowwave.errors import UsageError
-from slowwave.formats.cersei.client import BARE
+from slowwave.formats.cersei import BARE
 from slowwave.formats.registry import CLIENTS
 from slowwave.settings import Settings, load_settings
 

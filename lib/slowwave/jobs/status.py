@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from slowwave.compaction.job.book import all_books, content_stamp, folder_of
+from slowwave.compaction.book import all_books, content_stamp, folder_of
 from slowwave.consolidation.gates import (
     ENOUGH,
     Changed,
@@ -25,7 +25,7 @@ from slowwave.consolidation.gates import (
 from slowwave.consolidation.lock import refusal
 from slowwave.context import Clock
 from slowwave.errors import SlowwaveError, told
-from slowwave.extraction.failures import read_failures
+from slowwave.extraction.gates import read_failures
 from slowwave.files import archive_folder, home_folder, state_folder
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.book import read_book

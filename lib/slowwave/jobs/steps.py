@@ -5,10 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.story import compact_sessions
-from slowwave.compaction.job.summary import Summarise, by_ledger
+from slowwave.compaction.run import Compacting
+from slowwave.compaction.story import compact_sessions
+from slowwave.compaction.summary import Summarise, by_ledger
 from slowwave.consolidation.effect.demands import write_points
+from slowwave.consolidation.effect.verdicts import Watch
 from slowwave.consolidation.job import consolidate_project
 from slowwave.consolidation.team import propose, share, team_of
 from slowwave.context import Run
@@ -108,7 +109,7 @@ def _summarise(run: Run, report: Report) -> Summarise:
     model = language_model(run.id, settings, run.environ, dry_run=run.dry_run)
     if model is None:
         return by_ledger
-    from slowwave.compaction.job.summary import by_model  # noqa: PLC0415 - the usual night has no model
+    from slowwave.compaction.summary import by_model  # noqa: PLC0415 - the usual night has no model
 
     return by_model(
         model,
@@ -237,6 +238,7 @@ def extract_some(project: Project, sessions: Sequence[StoredSession], run: Run) 
         model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
         redact=redactor_of(run.settings, run.environ, create=not run.dry_run),
         rehearsal=run.rehearsal,
+        told_to=Watch(project, _register(run)).told_to,
     )
 
 

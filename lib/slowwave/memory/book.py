@@ -37,6 +37,7 @@ class Memory:
         section: where it belongs among our headings, "" where its category tells.
         stands: whether the line stands where its writer put it, and not among slowwave's own.
         indexed: whether slowwave has it in the index; ``file`` is then where it would stand if it were not.
+        ended_by: who saw that its successor took its place, where it was not the rules: "model".
     """
 
     id: str
@@ -60,6 +61,7 @@ class Memory:
     section: str = ""
     stands: bool = False
     indexed: bool = False
+    ended_by: str = ""
 
     @property
     def place(self) -> str:
@@ -122,6 +124,7 @@ class Book:
         undone_at: when a person last took a dream back, ISO.
         since: memories that came into being after that.
         watched: what sessions made of what was delivered to them; no part of the ledger.
+        disputes: by memory or candidate, file and text of a person's words that a model found it to contradict.
     """
 
     memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
@@ -142,6 +145,7 @@ class Book:
     since: set[str] = field(default_factory=set[str])
     phrases: dict[str, Phrase] = field(default_factory=dict[str, Phrase])
     watched: list[Watched] = field(default_factory=list[Watched])
+    disputes: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
     @property
     def active(self) -> list[Memory]:
@@ -211,7 +215,7 @@ class Book:
                 self.memories[name] = replace(self.memories[name], indexed=name in now)
         self.index = entries
 
-    def apply(self, event: Event) -> None:
+    def apply(self, event: Event) -> None:  # noqa: C901 - one kind of event after the other
         """Add one event that stands."""
         outcome = f"{event.event} {event.memory}".strip() + (f": {event.reason}" if event.reason else "")
         self.done.update(dict.fromkeys(event.candidates, outcome))
@@ -226,6 +230,8 @@ class Book:
             self.uses.setdefault(event.file, set()).update(event.sessions)
         elif event.event == "index":
             self._show(event.entries)
+        elif event.event == "dispute":
+            self.disputes[event.memory] = event.file, event.text
         elif event.event == "phrase":
             self._phrase(Phrase(event.text, event.memories))
         elif event.memory:
@@ -353,11 +359,12 @@ def _changed(memories: Mapping[str, Memory], event: Event) -> Memory:
     memory = _merged(memory, event)
     if event.event == "supersede":
         memory = replace(memory, status="superseded", valid_to=event.valid_to, successor=event.successor)
+        memory = replace(memory, ended_by=event.by)
     if event.spans:
         begin, end = event.spans[-1]
         memory = replace(memory, spans=event.spans, valid_from=begin, valid_to=end)
         if not end:
-            memory = replace(memory, status="active", successor="")
+            memory = replace(memory, status="active", successor="", ended_by="")
     return memory
 
 
@@ -469,6 +476,8 @@ BROKEN = 0.15
 _MOST_BROKEN = 8
 # so many sessions in a row without an occasion, and so many half-lives since anything showed it
 NEEDLESS_SESSIONS = 40
+# what a model does not mention is less sure than what commands show: it takes twice as many
+DOUBTED = 0.5
 NEEDLESS_LIVES = 0.5
 
 
@@ -499,13 +508,16 @@ class Standing:
         """Return how much a memory counts for its place in the index."""
         uses = min(self.uses.get(memory.id, 0), _MOST_USES)
         effect = self.effects.get(memory.id)
-        broken = min(len(effect.broken), _MOST_BROKEN) if effect else 0
+        # a model's word lifts nothing that no person said
+        cases = [case for case in effect.broken if memory.is_from_person or not case.by] if effect else []
+        broken = min(len(cases), _MOST_BROKEN)
         return self.confidence(memory) * (1 + USED * math.log2(1 + uses) + BROKEN * math.log2(1 + broken))
 
     def is_needless(self, memory: Memory) -> bool:
         """Say whether a memory had no occasion for so long that it has to make room for others."""
         effect = self.effects.get(memory.id)
-        return bool(effect) and effect.idle >= NEEDLESS_SESSIONS and self._lives(memory) >= NEEDLESS_LIVES
+        idle = effect.idle - effect.idle_by_model * DOUBTED if effect else 0
+        return idle >= NEEDLESS_SESSIONS and self._lives(memory) >= NEEDLESS_LIVES
 
     def idle(self, memory: Memory) -> float:
         """Return for how many half-lives nobody has shown or used a memory that one session showed; else 0.0.

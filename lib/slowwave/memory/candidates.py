@@ -8,7 +8,7 @@ import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 import msgspec
 
@@ -19,6 +19,7 @@ from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.model import DROPS, Candidate, ExtractedRange
 
 FILE = "candidates.jsonl"
+T = TypeVar("T", bound=msgspec.Struct)
 
 # what one session gave: its candidates and the ranges that they came from
 Batch = tuple[Sequence[Candidate], Sequence[ExtractedRange]]
@@ -132,6 +133,52 @@ def append_batches(memory: Path, batches: Iterable[Batch]) -> list[list[Candidat
 def lines_of(candidates: Iterable[Candidate], ranges: Iterable[ExtractedRange]) -> list[bytes]:
     """Return the lines of a batch, without line ends: its candidates first."""
     return [_encode(c) for c in candidates] + [_encode(_RangeLine(r)) for r in ranges]
+
+
+class Notes(Generic[T]):
+    """A file of notes beside the ledger: an object a line, only ever appended to, and nothing lost that is deleted.
+
+    Args:
+        kind: what a line holds.
+        file: its name.
+    """
+
+    def __init__(self, kind: type[T], file: str) -> None:
+        self._decoder = msgspec.json.Decoder(kind)
+        self._file = file
+
+    def path(self, memory: Path) -> Path:
+        """Return where the notes of a memory folder are."""
+        return memory / OWN_FOLDER / self._file
+
+    def read(self, memory: Path) -> tuple[list[T], list[Problem]]:
+        """Return the notes, oldest first, and what could not be read.
+
+        Raises:
+            UnreadableError: the file exists and cannot be opened.
+        """
+        path, problems = self.path(memory), list[Problem]()
+        return [note for _, note in read_records(path, self._decoder, problems)] if path.exists() else [], problems
+
+    def append(self, memory: Path, notes: Iterable[T], *, once: bool = False) -> None:
+        """Add notes in one write.
+
+        Args:
+            memory: the memory folder.
+            notes: what to add.
+            once: leave out what is there already; notes are then hashable.
+
+        Raises:
+            LockHeldError: another process kept the memory folder locked for too long.
+            OSError: the file cannot be written.
+        """
+        wanted = list(dict.fromkeys(notes) if once else notes)
+        if wanted:
+            with guarded(memory):
+                known = set(self.read(memory)[0]) if once else set[T]()
+                lines = [_encode(note) for note in wanted if not once or note not in known]
+                if lines:
+                    append_lines(self.path(memory), lines)
 
 
 def append_lines(path: Path, lines: Sequence[bytes]) -> None:

@@ -3,20 +3,20 @@
 Noted by session in ``.slowwave/effects.jsonl``, without a word of any transcript. A memory is *followed* or *broken*
 where a session shows so, and *had no occasion* where it could have shown and did not. What is told to an agent and
 shows in no command and no edit is noted as told alone; it is broken where the person had to correct the same again.
+Of what rules note as told alone, a model that reads the session for its facts may say more, in a row of its own.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
-from slowwave.memory.candidates import append_lines
-from slowwave.memory.guard import OWN_FOLDER, guarded
+from slowwave.memory.candidates import Notes
 from slowwave.memory.ledger import Sighting
+from slowwave.reading.items import Item
 
 FILE = "effects.jsonl"
 
@@ -40,6 +40,7 @@ class Watched(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         idle: memories that would show, and had no occasion.
         silent: memories that only a breach would show, and none did.
         told: memories that show in no command and no edit.
+        by: the model that judged, "" where the rules did: it only counts for what these note as told.
     """
 
     dialect: str
@@ -50,11 +51,57 @@ class Watched(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     idle: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
+    by: str = ""
 
     @property
     def name(self) -> tuple[str, str]:
         """Which session it is."""
         return self.dialect, self.session
+
+    def after(self, earlier: "Watched | None") -> "Watched":
+        """Return what a whole session made of memories, where an earlier row tells of what came before this one.
+
+        A breach outweighs what was kept; nothing was asked for where neither part had an occasion.
+        """
+        if earlier is None:
+            return self
+        broken = {breach.memory: breach for breach in (*self.broken, *earlier.broken)}
+        followed = {*self.followed, *earlier.followed} - broken.keys()
+        idle = {*self.idle} & {*earlier.idle}
+        rest = {*self.told, *earlier.told, *self.idle, *earlier.idle} - broken.keys() - followed - idle
+        return msgspec.structs.replace(
+            self,
+            broken=tuple(broken[name] for name in sorted(broken)),
+            followed=tuple(sorted(followed)),
+            idle=tuple(sorted(idle)),
+            told=tuple(sorted(rest)),
+        )
+
+
+class Asked(Protocol):
+    """What a session was told and rules say nothing of, for the model that reads it."""
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The memories that it is asked about: their words at the time, by id."""
+        ...
+
+    @property
+    def schema(self) -> Mapping[str, object]:
+        """The form of what it says of them."""
+        ...
+
+    def asked(self, names: Mapping[str, str], marked: Container[str]) -> str:
+        """Return what it is told, given the names of memories and which of them it sees marked."""
+        ...
+
+    def hear(self, data: object, passages: Sequence[tuple[str, Item]]) -> None:
+        """Note what it says, as far as its words stand in what it was shown."""
+        ...
+
+    def judged(self, by: str, earlier: Watched | None, *, is_whole: bool) -> Watched | None:
+        """Return what it says of the session, None where it says nothing."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +112,13 @@ class Case:
         session: the session.
         record: what shows it, "" where the session as a whole does.
         is_said_again: a person had to correct it once more.
+        by: the model that says so, "" where the rules do.
     """
 
     session: Watched
     record: str = ""
     is_said_again: bool = False
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +132,7 @@ class Effect:
         idle: how many in a row had no occasion, up to the latest.
         since: the begin of the first of these, ISO, or "".
         is_silent: whether only a breach would show it.
+        idle_by_model: of the ``idle`` sessions those of which only a model says so.
     """
 
     sessions: int
@@ -91,6 +141,7 @@ class Effect:
     idle: int
     since: str
     is_silent: bool = False
+    idle_by_model: int = 0
 
     @property
     def verdict(self) -> str:
@@ -98,6 +149,9 @@ class Effect:
         if self.broken:
             return "broken"
         return "followed" if self.followed else "no occasion" if self.idle or self.is_silent else "told"
+
+
+EFFECTS = Notes(Watched, FILE)
 
 
 class _Shown(Protocol):
@@ -109,41 +163,20 @@ class _Shown(Protocol):
     def sightings(self) -> Sequence[Sighting]: ...
 
 
-def effects_path(memory: Path) -> Path:
-    """Return where it is noted what sessions made of the memories of a folder."""
-    return memory / OWN_FOLDER / FILE
-
-
 def read_effects(memory: Path) -> tuple[list[Watched], list[Problem]]:
     """Return what is noted of each session, oldest session first, and what could not be read.
 
     Raises:
         UnreadableError: the file exists and cannot be opened.
     """
-    path, problems = effects_path(memory), list[Problem]()
-    if not path.exists():
-        return [], problems
-    rows = [row for _, row in read_records(path, msgspec.json.Decoder(Watched), problems)]
+    rows, problems = EFFECTS.read(memory)
     return with_rows((), rows), problems
 
 
 def with_rows(known: Iterable[Watched], new: Iterable[Watched]) -> list[Watched]:
     """Return what is known of sessions, oldest session first; of one that went on, what was seen last."""
-    found = {row.name: row for row in (*known, *new)}
-    return sorted(found.values(), key=lambda row: (row.began, row.name))
-
-
-def append_effects(memory: Path, rows: Iterable[Watched]) -> None:
-    """Note what sessions made of memories, in one write.
-
-    Raises:
-        LockHeldError: another process kept the memory folder locked for too long.
-        OSError: the file cannot be written.
-    """
-    lines = [msgspec.json.encode(row) for row in rows]
-    if lines:
-        with guarded(memory):
-            append_lines(effects_path(memory), lines)
+    found = {(row.name, bool(row.by)): row for row in (*known, *new)}
+    return sorted(found.values(), key=lambda row: (row.began, row.name, row.by))
 
 
 def effects_of(memories: Iterable[_Shown], rows: Sequence[Watched]) -> Mapping[str, Effect]:
@@ -153,19 +186,24 @@ def effects_of(memories: Iterable[_Shown], rows: Sequence[Watched]) -> Mapping[s
         memories: the memories, whose sightings show what a person had to say again.
         rows: what is noted of sessions, oldest first.
     """
+    by_model = {row.name: dict(_kinds(row)) for row in rows if row.by}
     given: dict[str, list[tuple[str, Case]]] = {}
     for row in rows:
-        for name in row.followed:
-            given.setdefault(name, []).append(("followed", Case(row)))
-        for breach in row.broken:
-            given.setdefault(breach.memory, []).append(("broken", Case(row, breach.record)))
-        for kind, names in (("idle", row.idle), ("silent", row.silent), ("told", row.told)):
-            for name in names:
-                given.setdefault(name, []).append((kind, Case(row)))
+        for name, (kind, case) in _kinds(row) if not row.by else ():
+            more = by_model.get(row.name, {}).get(name) if kind == "told" else None
+            given.setdefault(name, []).append(more or (kind, case))
     corrected = {
         m.id: {(s.dialect, s.session): s for s in m.sightings if s.origin == "user_correction"} for m in memories
     }
     return {name: _effect(cases, corrected.get(name, {})) for name, cases in given.items() if name in corrected}
+
+
+def _kinds(row: Watched) -> Iterator[tuple[str, tuple[str, Case]]]:
+    """Yield what a row says of each memory."""
+    for breach in row.broken:
+        yield breach.memory, ("broken", Case(row, breach.record, by=row.by))
+    of = {"followed": row.followed, "idle": row.idle, "silent": row.silent, "told": row.told}
+    yield from ((name, (kind, Case(row, by=row.by))) for kind, names in of.items() for name in names)
 
 
 def _effect(cases: Sequence[tuple[str, Case]], corrected: Mapping[tuple[str, str], Sighting]) -> Effect:
@@ -186,5 +224,11 @@ def _effect(cases: Sequence[tuple[str, Case]], corrected: Mapping[tuple[str, str
             idle = []
     since = idle[0].session.began if idle else ""
     return Effect(
-        len(cases), tuple(followed), tuple(broken), len(idle), since, any(kind == "silent" for kind, _ in cases)
+        len(cases),
+        tuple(followed),
+        tuple(broken),
+        len(idle),
+        since,
+        any(kind == "silent" for kind, _ in cases),
+        sum(bool(case.by) for case in idle),
     )

@@ -12,9 +12,9 @@ import msgspec
 import orjson
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.codex.client import find_rollout, sibling, thread_in_name
-from slowwave.formats.lines import MOST_BYTES, SUFFIX, open_plain, plain_of
-from slowwave.formats.rows import RowReader, StaleRowsError, names_row
+from slowwave.formats.codex import find_rollout, sibling, thread_in_name
+from slowwave.formats.database import RowReader, StaleRowsError, names_row
+from slowwave.formats.lines import MOST_BYTES, PACKED, open_plain, plain_of
 from slowwave.hostile import visible
 from slowwave.memory.book import Memory
 from slowwave.memory.model import Evidence, name_from_json, name_to_json, printable
@@ -270,7 +270,7 @@ def _checked_row(evidence: Evidence, folders: Sequence[Path], rows: RowReader) -
 # to end for all pieces that were not there. A record is one line, or one of several objects that stand on one line.
 
 _BLANK = b" \t\r\n\0"
-_TRANSCRIPTS = (".jsonl", f".jsonl{SUFFIX}")
+_TRANSCRIPTS = (".jsonl", f".jsonl{PACKED}")
 
 Found = dict[str, tuple[Path, int]]
 

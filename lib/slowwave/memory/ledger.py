@@ -26,6 +26,9 @@ REVIEW = "review"
 FULL = "the index is full"
 ARRANGED = "its part of the index was put in order"
 
+# who saw what the rules do not see: they do not decide it anew
+BY_MODEL = "model"
+
 EventKind = Literal[
     "dream",  # a dream was committed; the events with its id belong to it
     "add",  # a memory came into being from candidates
@@ -37,6 +40,7 @@ EventKind = Literal[
     "update",  # its line was brought up to date where it stands
     "phrase",  # one line says several memories, or one in other words; it holds as long as they do
     "move",  # its line left the place where its writer had put it
+    "dispute",  # a model found that it, or a candidate, contradicts a person's words: they are asked
     "drop",  # it left without a successor
     "rewritten",  # whoever wrote its line wrote it anew
     "refuse",  # a candidate was not taken, for good
@@ -113,6 +117,7 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     memories: tuple[str, ...] = ()
     reason: str = ""
     run: str = ""
+    by: str = ""
 
 
 class _Version(msgspec.Struct):

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from slowwave.formats.rows import names_row
+from slowwave.formats.database import names_row
 
 Category = Literal["preference", "project", "pattern", "decision", "constraint"]
 CATEGORIES: tuple[Category, ...] = ("preference", "project", "pattern", "decision", "constraint")

@@ -19,8 +19,7 @@ from slowwave.errors import ServerError, SettingsError
 from slowwave.observability.night import Night
 from slowwave.observability.progress import Watcher, words
 from slowwave.report import Report, Span
-from slowwave.secrets.logs import logger_of
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets.redactor import NAMELESS, logger_of
 from slowwave.settings.model import AlarmSettings, TelemetrySettings
 
 if TYPE_CHECKING:

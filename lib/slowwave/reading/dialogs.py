@@ -18,26 +18,18 @@ class _Sender(msgspec.Struct):
 
 
 class Record(msgspec.Struct):
-    """What Claude Code notes about a user record beside its words; no tool can write here.
+    """What Claude Code notes about a user record beside its words; no tool can write here."""
 
-    Attributes:
-        type: the kind of the record.
-        session: the id of the session, under the name that only this client gives it.
-        meta: the client made it up.
-        sidechain: it is a sub-agent's.
-        origin: who sent it, in newer clients.
-        outcome: what a tool returned to the client: a text where the call failed or was not let through.
-        denial: why a call was not let through, in newer clients.
-        entrypoint: how the client was started, in newer clients: ``cli`` with a screen, ``sdk-...`` by a program.
-    """
-
-    type: str = ""
+    type: str = ""  # the kind of the record
+    # the id of the session, under the name that only this client gives it
     session: str = msgspec.field(name="sessionId", default="")
-    meta: bool = msgspec.field(name="isMeta", default=False)
-    sidechain: bool = msgspec.field(name="isSidechain", default=False)
-    origin: _Sender | None = None
+    meta: bool = msgspec.field(name="isMeta", default=False)  # the client made it up
+    sidechain: bool = msgspec.field(name="isSidechain", default=False)  # it is a sub-agent's
+    origin: _Sender | None = None  # who sent it, in newer clients
+    # what a tool returned to the client: a text where the call failed or was not let through
     outcome: msgspec.Raw = msgspec.field(name="toolUseResult", default=msgspec.Raw(b"null"))
-    denial: str = msgspec.field(name="toolDenialKind", default="")
+    denial: str = msgspec.field(name="toolDenialKind", default="")  # why a call was not let through, in newer clients
+    # how the client was started, in newer clients: ``cli`` with a screen, ``sdk-...`` by a program
     entrypoint: str = ""
 
 
@@ -128,23 +120,14 @@ class Offer(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What a dialog asks.
+    """What a dialog asks."""
 
-    Attributes:
-        words: the question.
-        header: its title, or "".
-        options: what it offers.
-        is_multiple: several answers may be chosen.
-        id: by what the client finds its answer, or "".
-        is_secret: the answer is a password or the like.
-    """
-
-    words: str
-    header: str = ""
-    options: tuple[Offer, ...] = ()
-    is_multiple: bool = False
-    id: str = ""
-    is_secret: bool = False
+    words: str  # the question
+    header: str = ""  # its title, or ""
+    options: tuple[Offer, ...] = ()  # what it offers
+    is_multiple: bool = False  # several answers may be chosen
+    id: str = ""  # by what the client finds its answer, or ""
+    is_secret: bool = False  # the answer is a password or the like
 
 
 class Answer(NamedTuple):
@@ -196,11 +179,8 @@ def _questions_in(args: Mapping[str, object]) -> list[Question]:
 def answers_in(tool: str, args: Mapping[str, object], result: ToolResult, raw: bytes) -> Iterator[Answer]:
     """Yield every question that a person answered in the client's dialog; the answers to secret ones are left out.
 
-    Args:
-        tool: the tool that was called.
-        args: with what.
-        result: what it returned.
-        raw: the record of the result, in which Claude Code and opencode keep the answers one by one.
+    ``tool``: the tool that was called. ``raw``: the record of the result, in which Claude Code and opencode keep the
+    answers one by one.
     """
     if not is_dialog(tool) or result.is_error:
         return

@@ -21,57 +21,35 @@ Channel = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What every item has.
+    """What every item has."""
 
-    Attributes:
-        order: its rank in the reading, from 0.
-        sources: the records that show it, in order.
-        record: the client's id of the message, or "".
-        at: when it happened, if the client wrote it down.
-        cwd: the working folder, or "".
-    """
-
-    order: int
-    sources: tuple[Span, ...]
-    record: str
-    at: datetime | None
-    cwd: str
+    order: int  # its rank in the reading, from 0
+    sources: tuple[Span, ...]  # the records that show it, in order
+    record: str  # the client's id of the message, or ""
+    at: datetime | None  # when it happened, if the client wrote it down
+    cwd: str  # the working folder, or ""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of a message.
+    """A stretch of a message."""
 
-    Attributes:
-        text: the words, without secrets and without characters that nobody sees.
-        is_pasted: its form shows that it was not typed: code, quotations, logs, listings, documents, mail.
-    """
-
-    text: str
-    is_pasted: bool
+    text: str  # the words, without secrets and without characters that nobody sees
+    is_pasted: bool  # its form shows that it was not typed: code, quotations, logs, listings, documents, mail
 
 
 @dataclass(frozen=True, slots=True)
 class Said(Item):
-    """Words of the person or of the assistant.
+    """Words of the person or of the assistant."""
 
-    Attributes:
-        speaker: whose turn it is.
-        parts: the message in order.
-        channel: how a person's words came in; "typed" of the assistant.
-        is_last: nothing of the same speaker follows before the other one speaks.
-        refused: what the assistant was about to do, where the words are a reason for refusing it.
-        command: which of slowwave's own commands the words stood behind (:mod:`slowwave.reading.commands`), or "".
-        by_program: a program may have typed that command.
-    """
-
-    speaker: Speaker
-    parts: tuple[Part, ...]
-    channel: Channel = "typed"
-    is_last: bool = True
-    refused: str = ""
+    speaker: Speaker  # whose turn it is
+    parts: tuple[Part, ...]  # the message in order
+    channel: Channel = "typed"  # how a person's words came in; "typed" of the assistant
+    is_last: bool = True  # nothing of the same speaker follows before the other one speaks
+    refused: str = ""  # what the assistant was about to do, where the words are a reason for refusing it
+    # which of slowwave's own commands the words stood behind (:mod:`slowwave.reading.harness`), or ""
     command: str = ""
-    by_program: bool = False
+    by_program: bool = False  # a program may have typed that command
 
     @property
     def own(self) -> str:
@@ -94,21 +72,13 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Chosen(Item):
-    """A question that the assistant asked in the client's own dialog, and what the person answered.
+    """A question that the assistant asked in the client's own dialog, and what the person answered."""
 
-    Attributes:
-        question: the question.
-        header: the title that the dialog gave it, or "".
-        options: what was offered.
-        answer: what the person chose or wrote; several answers are joined by commas.
-        is_multiple: several options could be chosen.
-    """
-
-    question: str
-    header: str
-    options: tuple[Option, ...]
-    answer: str
-    is_multiple: bool = False
+    question: str  # the question
+    header: str  # the title that the dialog gave it, or ""
+    options: tuple[Option, ...]  # what was offered
+    answer: str  # what the person chose or wrote; several answers are joined by commas
+    is_multiple: bool = False  # several options could be chosen
 
     @property
     def chosen(self) -> tuple[Option, ...]:
@@ -119,17 +89,11 @@ class Chosen(Item):
 
 @dataclass(frozen=True, slots=True)
 class Ran(Item):
-    """A shell line that ran to an end.
+    """A shell line that ran to an end."""
 
-    Attributes:
-        line: as the assistant gave it, without secrets.
-        run: its commands, and what became of each.
-        cause: the decisive line of the output of what failed, or "".
-    """
-
-    line: str
-    run: Run
-    cause: str
+    line: str  # as the assistant gave it, without secrets
+    run: Run  # its commands, and what became of each
+    cause: str  # the decisive line of the output of what failed, or ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,19 +106,12 @@ class Failed(Item):
 
 @dataclass(frozen=True, slots=True)
 class Edited(Item):
-    """A file that the assistant changed.
+    """A file that the assistant changed."""
 
-    Attributes:
-        path: the file.
-        removed: the lines taken out, as they were: they are looked at, never kept.
-        added: the lines put in, likewise.
-        is_whole: the file was written as a whole.
-    """
-
-    path: str
-    removed: str = ""
-    added: str = ""
-    is_whole: bool = False
+    path: str  # the file
+    removed: str = ""  # the lines taken out, as they were: they are looked at, never kept
+    added: str = ""  # the lines put in, likewise
+    is_whole: bool = False  # the file was written as a whole
 
 
 # who wrote what was heard, where it was no tool
@@ -164,17 +121,11 @@ AGENT = "a message of the assistant"
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """A text that stood in the session, not copied.
+    """A text that stood in the session, not copied."""
 
-    Attributes:
-        order: the rank of the item that it stood before; a person's message has its own rank.
-        text: the text.
-        by: who wrote it.
-    """
-
-    order: int
-    text: str
-    by: str
+    order: int  # the rank of the item that it stood before; a person's message has its own rank
+    text: str  # the text
+    by: str  # who wrote it
 
 
 Meaning = Said | Chosen | Ran | Failed | Edited
@@ -182,14 +133,10 @@ Meaning = Said | Chosen | Ran | Failed | Edited
 
 @dataclass(slots=True)
 class Reading:
-    """A session in the order in which it happened.
+    """A session in the order in which it happened."""
 
-    Attributes:
-        items: everything, in order.
-        heard: the texts of tools and of the assistant as they were, to see who only repeats them.
-    """
-
-    items: list[Meaning] = field(default_factory=list[Meaning])
+    items: list[Meaning] = field(default_factory=list[Meaning])  # everything, in order
+    # the texts of tools and of the assistant as they were, to see who only repeats them
     heard: list[Heard] = field(default_factory=list[Heard])
 
     def said(self, speaker: Speaker) -> Iterator[Said]:

@@ -241,9 +241,8 @@ class _Wanted:
 def echoes(sentences: Sequence[tuple[int, str]], heard: Sequence[Heard]) -> dict[int, str]:
     """Return which sentences stood somewhere before their person said them first, and who had written them.
 
-    Args:
-        sentences: for each the rank of the turn in which it stands, and its words.
-        heard: the session's texts in order, with the person's own as ``"person"``.
+    ``sentences``: for each the rank of the turn in which it stands, and its words. ``heard``: the session's texts in
+    order, with the person's own as ``"person"``.
     """
     wanted = [w for number, (order, text) in enumerate(sentences) if (w := _wanted(number, order, text))]
     if not wanted:

@@ -12,8 +12,8 @@ from typing import cast
 from slowwave.formats.model import Injected, Message, Span, Text, ToolCall, ToolResult
 from slowwave.hostile import visible
 from slowwave.reading import harness
-from slowwave.reading.commands import Typed, command_in, command_typed, is_launch
 from slowwave.reading.dialogs import answers_in, is_dialog
+from slowwave.reading.harness import Typed, command_typed, is_launch, slash_command_in
 from slowwave.reading.items import (
     AGENT,
     PERSON,
@@ -46,10 +46,9 @@ _END_CHARS = 16_000
 def read(messages: Sequence[Message], redact: Redact) -> Reading:
     """Return the reading of a session.
 
-    Args:
-        messages: of the whole session or of a part of it, in order.
-        redact: takes secrets out of what people and the assistant said, of commands and of decisive lines. The texts
-            in ``Reading.heard`` are left as they are: they are compared with, never kept.
+    ``messages``: of the whole session or of a part of it, in order. ``redact``: takes secrets out of what people and
+    the assistant said, of commands and of decisive lines. The texts in ``Reading.heard`` are left as they are: they are
+    compared with, never kept.
     """
     reader = _Reader(redact)
     for message in messages:
@@ -87,7 +86,7 @@ class _Reader:
                         self._typed(block.text, span, message)
                 # an assistant writes the summary of a session, in whatever form it likes
                 case Text() | Injected() if message.role == "user" and message.origin != "summary":
-                    self._command(command_in(block.text, span.raw), span, message)
+                    self._command(slash_command_in(block.text, span.raw), span, message)
                 case _:
                     pass
 

@@ -41,25 +41,15 @@ _LEADS = (":", "\uff1a")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement.
+    """A statement."""
 
-    Attributes:
-        said: the message that it stands in.
-        text: its words on one line.
-        index: its rank in the message.
-        total: how many statements the message has.
-        under: the heading and the lines before lists that it stands under, outermost first.
-        before: the statement before it in the same paragraph, or "".
-        is_entry: it is an entry of a list.
-    """
-
-    said: Said
-    text: str
-    index: int
-    total: int
-    under: tuple[str, ...] = ()
-    before: str = ""
-    is_entry: bool = False
+    said: Said  # the message that it stands in
+    text: str  # its words on one line
+    index: int  # its rank in the message
+    total: int  # how many statements the message has
+    under: tuple[str, ...] = ()  # the heading and the lines before lists that it stands under, outermost first
+    before: str = ""  # the statement before it in the same paragraph, or ""
+    is_entry: bool = False  # it is an entry of a list
 
 
 def statements(said: Said) -> list[Statement]:
@@ -174,9 +164,7 @@ def is_small_talk(text: str) -> bool:
 def sentences(text: str, *, by_person: bool = False) -> tuple[str, ...]:
     """Return the sentences of a paragraph, not cut behind abbreviations.
 
-    Args:
-        text: on one line.
-        by_person: it was typed, so a small letter may begin a sentence.
+    ``by_person``: it was typed, so a small letter may begin a sentence.
     """
     found: list[str] = []
     held = ""

@@ -22,7 +22,7 @@ from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import Hold, facts_of, held_by
 from slowwave.retention.sessions import Fleet, Member, owner_of, paths_of
-from slowwave.secrets.logs import logger_of
+from slowwave.secrets.redactor import logger_of
 from slowwave.settings import RetentionSettings
 from slowwave.settings.model import Subject
 from slowwave.stores.activity import live_reason

@@ -19,10 +19,9 @@ import msgspec
 from slowwave.errors import CorruptStateError, NotFoundError, UnreadableError, UsageError
 from slowwave.files import atomic_write, data_folder, file_bytes, private_folder, state_folder
 from slowwave.formats.lines import open_regular, plain_of, read_records
-from slowwave.formats.model import Problem
+from slowwave.formats.model import Problem, parse_time
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.tail import lines_backward
-from slowwave.formats.times import parse_time
 from slowwave.locks import locked_file
 from slowwave.quantities import told
 from slowwave.retention.audit import AuditLog, Entry

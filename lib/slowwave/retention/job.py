@@ -13,7 +13,7 @@ from pathlib import Path
 from slowwave.context import Run
 from slowwave.errors import LockHeldError
 from slowwave.files import archive_folder, at_fault_point, data_folder, state_folder
-from slowwave.formats.codex.client import home_of
+from slowwave.formats.codex import home_of
 from slowwave.formats.registry import NAMES
 from slowwave.journal import remove_leftovers
 from slowwave.locks import retaining

@@ -19,10 +19,10 @@ import msgspec
 from slowwave.errors import CorruptStateError, MovedError, RefusedError, UnreadableError
 from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.formats.cersei.dialect import Cersei, Mode
+from slowwave.formats.changes import FileState, file_state, rewrite_without
 from slowwave.formats.lines import read_records
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import Problem, SessionFiles, Span
-from slowwave.formats.rewrite import FileState, file_state, rewrite_without
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import with_value
 from slowwave.journal import Form, Journal, done, name_for

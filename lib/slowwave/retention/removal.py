@@ -439,14 +439,14 @@ def bring_back_as(
     with retaining(environ, wait_s=WAIT_S), laid_out_copy(one, environ) as (found, base):
         writer, target = writers.known(found)
         # a copy is a reference to the bytes of that file, which is not in its place here
-        if client_of(writer.dialect).refers_by_id:
+        if client_of(writer.dialect).refers == "id":
             raise UsageError(
                 f"{target.id}: a fork of {writer.dialect} refers to its parent, which is not in its place; move away"
                 " what is there, then restore it without --as"
             )
         folder = Path(os.fspath(writer.folder(target)).removeprefix(base))
         # a copy says where the file lies that it was made from
-        if client_of(writer.dialect).names_origin:
+        if client_of(writer.dialect).refers == "file":
             target = target._replace(path=Path(os.fspath(target.path).removeprefix(base)))
         paths = writer.fork(target, folder, new_id)
         item = one.id if isinstance(one, TrashItem) else Path(one.pack).name

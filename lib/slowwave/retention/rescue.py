@@ -16,7 +16,7 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.files import archive_folder, file_bytes, home_folder
-from slowwave.formats.claude.client import PROJECTS, ClaudeCode, persons_files, policy_files, sessions_in_home
+from slowwave.formats.claude import PROJECTS, ClaudeCode, persons_files, policy_files, sessions_in_home
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import name_from_json
 from slowwave.report import Item, Report

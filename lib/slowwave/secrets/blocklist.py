@@ -128,8 +128,7 @@ def fingerprint(key: bytes, text: str) -> str:
 def read_blocked(environ: Mapping[str, str]) -> Kept:
     """Return what is blocked; nothing when nothing was erased.
 
-    Raises:
-        CorruptStateError: the file does not parse; it never counts as empty.
+    Raises CorruptStateError: the file does not parse; it never counts as empty.
     """
     path = _path(environ)
     try:
@@ -157,9 +156,7 @@ def block(
 ) -> None:
     """Add phrases, sessions and records by their names to what is blocked; what is there already changes nothing.
 
-    Raises:
-        CorruptStateError: the file does not parse.
-        OSError: the data folder cannot be written.
+    Raises CorruptStateError: the file does not parse; OSError: the data folder cannot be written.
     """
     kept = read_blocked(environ)
     more = {one for text in phrases if (one := phrase_of(key, text)) is not None}

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import ahocorasick_rs
 
-from slowwave.secrets.kinds import NOUNS, Noun
 from slowwave.secrets.layers import (
     APART,
     FOLDED,
@@ -26,7 +25,7 @@ from slowwave.secrets.layers import (
     unescaped,
 )
 from slowwave.secrets.mixtures import mixtures
-from slowwave.secrets.nouns import cards, words
+from slowwave.secrets.nouns import NOUNS, Noun, cards, words
 from slowwave.secrets.pieces import (
     DECODERS,
     Row,
@@ -496,9 +495,7 @@ def plain_signs(text: str) -> bytes:
 def foreign_signs(text: str, signs: bytes) -> tuple[bool, list[str]]:
     """Say whether a text has letters that are no ASCII, and return its signs for show and such as nobody sees.
 
-    Args:
-        text: the text.
-        signs: the same as :func:`plain_signs` returns it, which has a question mark for most of these.
+    ``signs``: the same as :func:`plain_signs` returns it, which has a question mark for most of these.
     """
     others: set[str] = set()
     at, left = (signs.find(b"?"), len(signs) // _FEW) if signs.isascii() else (0, 0)
@@ -515,9 +512,8 @@ def foreign_signs(text: str, signs: bytes) -> tuple[bool, list[str]]:
 def anchors_in(signs: bytes, foreign: str = "") -> list[Hit]:
     """Return the literals in a text, in order: their number, where each begins and where it ends.
 
-    Args:
-        signs: the text as :func:`plain_signs` returns it.
-        foreign: the text itself, when :func:`foreign_signs` says that it has such letters.
+    ``signs``: the text as :func:`plain_signs` returns it. ``foreign``: the text itself, when :func:`foreign_signs` says
+    that it has such letters.
     """
     hits = _automaton()[0].find_matches_as_indexes(signs.lower() + _END, overlapping=True)
     if not foreign:
@@ -553,12 +549,8 @@ def findings_in(
 ) -> list[Finding]:
     """Return the secrets of a plain text, in order, none overlapping another.
 
-    Args:
-        text: the text.
-        hits: what :func:`anchors_in` says of it.
-        runs: what :func:`runs_in` says of it.
-        numbers: where numbers of cards lie in it.
-        odd: where mixtures lie that nothing need name.
+    ``hits``: what :func:`anchors_in` says of it. ``runs``: what :func:`runs_in` says of it. ``numbers``: where numbers
+    of cards lie in it. ``odd``: where mixtures lie that nothing need name.
     """
     found: list[Finding] = []
     _, rules, kinds = _automaton()

@@ -163,9 +163,7 @@ FOLDED = re.compile(
 def folded(text: str, signs: Iterable[str]) -> View:
     """Return a text without signs that nobody sees and without accents by themselves, fancy letters as usual ones.
 
-    Args:
-        text: the text.
-        signs: those of ``FOLDED`` that it has.
+    ``signs``: those of ``FOLDED`` that it has.
     """
     clean = text
     for sign in signs:
@@ -334,22 +332,12 @@ APART = 16
 
 
 def glued(text: str, *, named: bool) -> View | None:
-    """Return a text with what was parted put together.
-
-    Args:
-        text: the text.
-        named: a tag between a name and its value goes, too.
-    """
+    """Return a text with what was parted put together. ``named``: a tag between a name and its value goes, too."""
     return without(text, _FORMS[named], lambda _match: "")
 
 
 def parted(text: str, ends: Iterable[int] | Sequence[int]) -> Iterator[int]:
-    """Yield behind which names tags or signs for bold letters may part a value.
-
-    Args:
-        text: the text.
-        ends: where names end, in order.
-    """
+    """Yield behind which names tags or signs for bold letters may part a value. ``ends``: where names end, in order."""
     last = -APART
     for end in ends:
         if end - last >= APART:
@@ -386,11 +374,8 @@ def joined(text: str, places: Iterable[int]) -> View | None:
     """Return the neighbourhoods of broken values with their breaks taken out; None when nothing was broken.
 
     A line is broken when it ends in a backslash, has a width that programs wrap at, or is as wide as its neighbour; or
-    when a piece that looks random stands alone on the next one.
-
-    Args:
-        text: the text.
-        places: where values may be, in order: what does not lie in their lines is not looked at.
+    when a piece that looks random stands alone on the next one. ``places``: where values may be, in order: what does
+    not lie in their lines is not looked at.
     """
     breaks = list(_breaks(text, places))
     if not breaks:

@@ -84,9 +84,7 @@ _LONGEST_HEAD = 2 * REACH
 def mixtures(text: str, signs: bytes) -> list[Span]:
     """Return where mixtures lie that are secrets wherever they stand: letters and digits with a sign in between.
 
-    Args:
-        text: the text.
-        signs: the same, one byte a character.
+    ``signs``: the same, one byte a character.
     """
     found: list[Span] = []
     if not signs.translate(None, _NO_SIGNS):

@@ -65,19 +65,12 @@ _MOST = 60
 
 
 class Row(NamedTuple):
-    """Literals that are one value.
+    """Literals that are one value."""
 
-    Attributes:
-        begin: where the text begins that says what the value is.
-        tie: where that ends.
-        spans: where the literals lie, without their quotes.
-        is_whole: nothing but the literals belongs to the value; else what stands before the first one does.
-    """
-
-    begin: int
-    tie: int
-    spans: tuple[tuple[int, int], ...]
-    is_whole: bool
+    begin: int  # where the text begins that says what the value is
+    tie: int  # where that ends
+    spans: tuple[tuple[int, int], ...]  # where the literals lie, without their quotes
+    is_whole: bool  # nothing but the literals belongs to the value; else what stands before the first one does
 
 
 def row_behind(text: str, end: int, before: int) -> Row | None:
@@ -214,10 +207,8 @@ _TO_QUOTE = re.compile(r"[^\"'`\n]{0,80}[\"'`]")
 def _literals(text: str, at: int, since: int) -> tuple[tuple[int, int], ...]:
     """Return where the literals of a row lie that begins with the quote at ``at``.
 
-    Args:
-        text: the text.
-        at: where the row begins.
-        since: where a word for joining may stand, by which commas join, too; -1 when there is one.
+    ``at``: where the row begins. ``since``: where a word for joining may stand, by which commas join, too; -1 when
+    there is one.
     """
     spans: list[tuple[int, int]] = []
     listed: int | None = None
@@ -360,10 +351,7 @@ _NUMBER = re.compile(
 def built(text: str, start: int, end: int) -> Iterator[tuple[View, bool]]:
     """Yield values that are built behind a name, as if they stood there in one piece, and whether its parts lie apart.
 
-    Args:
-        text: the text.
-        start: where the name begins.
-        end: where it ends.
+    ``start``: where the name begins. ``end``: where it ends.
     """
     if parts := _of_codes(text, end):
         yield _shown(text, start, end, parts), False

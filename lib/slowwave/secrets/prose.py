@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 
-from slowwave.secrets.kinds import DIGIT, Kind, Noun, is_within
 from slowwave.secrets.mixtures import answered_below, around, below, far, listed, phrase, phrase_before
 from slowwave.secrets.nouns import (
     ASKS,
@@ -20,6 +19,7 @@ from slowwave.secrets.nouns import (
     CLEAR,
     COLONS,
     DENSE,
+    DIGIT,
     FEW_WORDS,
     IS_DENSE,
     MOST_WORDS,
@@ -29,6 +29,8 @@ from slowwave.secrets.nouns import (
     REACH,
     STOP,
     TOKEN,
+    Kind,
+    Noun,
     Span,
     are_parted,
     coded,
@@ -38,6 +40,7 @@ from slowwave.secrets.nouns import (
     has_any,
     has_word,
     is_last,
+    is_within,
     line_begin,
     needles,
     of_user,
@@ -130,11 +133,8 @@ _HERE = re.compile(r"<<<\s*(?:(?P<q>[\"'])(?P<quoted>[^\"'\n]{4,80})(?P=q)|(?P<b
 def security_answer(text: str, start: int, at: int, *, is_short: bool) -> list[Span]:
     """Return the answer to a question of security: it may be any word, so it must be plainly said.
 
-    Args:
-        text: the text.
-        start: where the question begins.
-        at: where it ends.
-        is_short: the question has a few words that may be about something else: nothing may come between.
+    ``start``: where the question begins. ``at``: where it ends. ``is_short``: the question has a few words that may be
+    about something else: nothing may come between.
     """
     stop = text.find("\n", at, at + BEFORE)
     stop = min(len(text), at + BEFORE) if stop < 0 else stop

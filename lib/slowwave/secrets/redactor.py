@@ -6,6 +6,7 @@ projects of a machine, and whoever reads a memory cannot try candidates against 
 
 import hashlib
 import hmac
+import logging
 import os
 import secrets
 import stat
@@ -24,15 +25,10 @@ _DIGITS = 8
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Replaces secrets by marks.
+    """Replaces secrets by marks."""
 
-    Attributes:
-        key: key of the fingerprints, marks of different keys cannot be compared; without one there are none.
-        blocked: what was erased and goes, too, wherever it comes from.
-    """
-
-    key: bytes
-    blocked: Blocked | None = None
+    key: bytes  # key of the fingerprints, marks of different keys cannot be compared; without one there are none
+    blocked: Blocked | None = None  # what was erased and goes, too, wherever it comes from
 
     def __call__(self, text: str) -> str:
         """Return ``text`` without secrets."""
@@ -103,9 +99,8 @@ def redactor_of(settings: Settings, environ: Mapping[str, str], *, create: bool 
 def blocked_by(settings: Settings, environ: Mapping[str, str]) -> Blocked | None:
     """Return what was erased and must not come back, None when nothing was: then no key is looked for.
 
-    Raises:
-        CorruptStateError: the list of what was erased, or the key, does not parse.
-        UnreadableError: the key cannot be read, or others may read it.
+    Raises CorruptStateError: the list of what was erased, or the key, does not parse; UnreadableError: the key cannot
+    be read, or others may read it.
     """
     if not any_blocked(environ):
         return None
@@ -166,3 +161,32 @@ def _made(path: Path) -> bytes:
     key = _read(path)
     assert key is not None
     return key
+
+
+# Loggers whose records hold no secrets: errors and tracebacks quote what they stumbled over.
+
+
+class RedactingFilter(logging.Filter):
+    """Takes secrets out of the message and the traceback of every record."""
+
+    _format = logging.Formatter().formatException
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Clean the record and let it pass."""
+        message = record.getMessage()
+        clean = NAMELESS(message)
+        if clean != message:
+            record.msg, record.args = clean, None
+        if record.exc_info and record.exc_info[0] is not None:
+            # handlers show the text in the place of the traceback when there is one
+            record.exc_text = NAMELESS(self._format(record.exc_info))
+            record.exc_info = None
+        return True
+
+
+def logger_of(name: str) -> logging.Logger:
+    """Return the logger of a module of slowwave."""
+    logger = logging.getLogger(name)
+    if not any(isinstance(one, RedactingFilter) for one in logger.filters):
+        logger.addFilter(RedactingFilter())
+    return logger

@@ -223,9 +223,8 @@ _PARTS = re.compile(r"[._\-/:+,'\u2019|~]+")
 def oddness(value: str) -> int:
     """Return how sure one can be that nobody writes this but as a secret.
 
-    Returns:
-        0 for words, numbers, code, addresses and names of things; 1 for what stands in texts, too (``server2``); 2 for
-        a mixture that is rare; 3 for one that is a secret wherever it stands near the name of one.
+    Returns 0for words, numbers, code, addresses and names of things; 1 for what stands in texts, too (``server2``); 2
+    for a mixture that is rare; 3 for one that is a secret wherever it stands near the name of one.
     """
     if len(value) < _MIN or value.isdigit():
         return int(len(value) >= _MIN)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from slowwave.shell.tree import Word
+from slowwave.shell.grammar import Word
 
 Purpose = Literal["test", "lint", "format", "typecheck", "check", "build", "install", "run", ""]
 
@@ -192,11 +192,6 @@ def is_ask(words: Sequence[Word]) -> bool:
     if program in ("make", "gmake") and "-n" in texts[:end]:
         return True
     return not _ASKS.isdisjoint(texts[:end]) or (len(texts) in (1, 2) and texts[-1] in _ALONE and texts[0][:1] != "/")
-
-
-def asks_version(words: Sequence[str]) -> bool:
-    """Say whether a command does nothing but ask one tool for its version."""
-    return len(words) == 2 and words[1] in _VERSIONS  # noqa: PLR2004
 
 
 def tool_of(texts: list[str]) -> tuple[str, list[str]]:

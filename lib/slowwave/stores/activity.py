@@ -10,10 +10,10 @@ from typing import Any, cast
 import msgspec
 import orjson
 
+from slowwave.formats.model import parse_time
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.tail import lines_backward
-from slowwave.formats.times import parse_time
 
 # Among so many last records at least one has a time, in every version seen.
 _LAST_RECORDS = 50

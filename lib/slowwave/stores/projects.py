@@ -16,9 +16,8 @@ import msgspec
 
 from slowwave.errors import NotFoundError, SettingsError, UnreadableError, meant
 from slowwave.files import data_folder, home_folder
-from slowwave.formats.claude.client import FOLDER_OF_PROJECT
-from slowwave.formats.sessions import Place, StoredSession, StoreProblem
-from slowwave.formats.walk import SUFFIX
+from slowwave.formats.claude import FOLDER_OF_PROJECT
+from slowwave.formats.sessions import SUFFIX, Place, StoredSession, StoreProblem
 from slowwave.settings import Settings
 
 T = TypeVar("T")

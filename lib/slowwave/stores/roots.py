@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from slowwave.errors import NotFoundError, UnknownDialectError, UnreadableError
-from slowwave.formats.append import numbered_parts, session_id, session_stem
-from slowwave.formats.claude.client import PLAIN
+from slowwave.formats.claude import PLAIN
 from slowwave.formats.client import Client, RecordDialect
 from slowwave.formats.lines import read_records
 from slowwave.formats.registry import CLIENTS, NAMES, by_name, client_of, sniff
-from slowwave.formats.sessions import FoundFile, FoundSession, Place, StoreProblem
-from slowwave.formats.walk import MEMORY, SIDE_PREFIX, SUFFIX, SUFFIXES, K, Known, Walk
+from slowwave.formats.sessions import (
+    SUFFIX,
+    FoundFile,
+    FoundSession,
+    Place,
+    StoreProblem,
+    numbered_parts,
+    session_id,
+    session_stem,
+)
+from slowwave.formats.walk import MEMORY, SIDE_PREFIX, SUFFIXES, K, Known, Walk
 
 if TYPE_CHECKING:  # whoever plans one session needs no settings
     from slowwave.settings import Settings

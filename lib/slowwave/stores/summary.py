@@ -14,11 +14,20 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.append import session_stem
 from slowwave.formats.claude.records import split_typed
 from slowwave.formats.client import RecordDialect, RowDialect, Told
 from slowwave.formats.lines import open_regular, read_records
-from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, SessionOrigin, Span, Text, Transcript
+from slowwave.formats.model import (
+    REFUSALS,
+    Message,
+    Problem,
+    SessionFiles,
+    SessionOrigin,
+    Span,
+    Text,
+    Transcript,
+    parse_time,
+)
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import (
     FoundFile,
@@ -28,11 +37,11 @@ from slowwave.formats.sessions import (
     StoreProblem,
     StoreProblemKind,
     key_in_database,
+    session_stem,
     signatures,
 )
 from slowwave.formats.tail import find_last, hash_before, line_around
-from slowwave.formats.times import parse_time
-from slowwave.formats.walk import PACKED
+from slowwave.formats.walk import PACKED_SUFFIX
 
 # The pieces of one message of Claude Code stand close together, with at most a few tool results between them.
 _REMEMBERED_IDS = 16
@@ -492,7 +501,7 @@ def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scann
     Raises:
         UnreadableError: a part cannot be opened or read.
     """
-    if fold_of(dialect) is None or found.in_database or found.files[-1].name.endswith(PACKED):
+    if fold_of(dialect) is None or found.in_database or found.files[-1].name.endswith(PACKED_SUFFIX):
         return Scanned(Mark(signatures(found.files), 0, b"", Summary(dialect)), _anew(found, dialect))
     if before is not None and _continues(found, before):
         known = len(before.state.tombstones)

@@ -35,12 +35,11 @@ from slowwave.files import (
     move_file,
     private_folder,
 )
-from slowwave.formats.append import part_name, session_stem
 from slowwave.formats.client import Belongings
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.notes import Note, any_stands, put_back, take_out
 from slowwave.formats.registry import client_of
-from slowwave.formats.sessions import FoundSession, StoredSession, StoreProblem
+from slowwave.formats.sessions import FoundSession, StoredSession, StoreProblem, part_name, session_stem
 from slowwave.formats.walk import SIDE_FOLDER
 from slowwave.locks import locked_file
 from slowwave.stores.activity import claimed_by

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
-from slowwave.formats.claude.client import CLIENT as CLAUDE
+from slowwave.formats.claude import CLIENT as CLAUDE
 from slowwave.formats.registry import CLIENTS, EXPECTED, client_of
 from slowwave.formats.sessions import FoundSession, StoreProblem
 from slowwave.formats.writing import Means, Target, Writer

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.formats.append import session_id
+from slowwave.formats.sessions import session_id
 from tests.conformance.clients.changes import RefusedError, run
 
 _DAY = 86_400

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.compaction.job.book import Book, content_stamp, folder_of, read_book, write_book
+from slowwave.compaction.book import Book, content_stamp, folder_of, read_book, write_book
 from slowwave.errors import DONE, REFUSED, UNREADABLE, USAGE
 from tests.unit.compaction.job.talks import Talk
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.formats.openclaw.context import is_silent
+from slowwave.formats.openclaw.dialect import is_silent
 from slowwave.formats.openclaw.store import update_entry
 from tests.unit.formats import opencode_files
 from tests.unit.formats.pi_files import Session

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.job.due import due
-from slowwave.compaction.job.reading import read_session
+from slowwave.compaction.due import due
+from slowwave.compaction.reading import read_session
 from slowwave.formats.model import SessionFiles
 from slowwave.settings import CompactionSettings
 

@@ -6,9 +6,9 @@ from types import ModuleType
 import pytest
 
 from slowwave.compaction import tokens
+from slowwave.compaction.due import due
 from slowwave.compaction.items import items_of
-from slowwave.compaction.job.due import due
-from slowwave.compaction.job.reading import Reading
+from slowwave.compaction.reading import Reading
 from slowwave.compaction.tokens import CODEX, PACKAGE, exact_tokens, vocabulary_of
 from slowwave.settings import CompactionSettings
 from tests.unit.compaction.messages import answer, result, user

@@ -5,11 +5,18 @@ from typing import Any
 
 import pytest
 
+from slowwave.consolidation.inbox import accept_fact, inbox, reject_fact
 from slowwave.consolidation.job import consolidate_project
+from slowwave.consolidation.proposals import Entry
+from slowwave.consolidation.questions import shown_entries
+from slowwave.memory.book import read_book
+from slowwave.memory.undo import undo
 from slowwave.models.base import Answer, Ask, ContextOverflowError, MalformedAnswerError, ModelUnavailableError, Usage
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings, Settings
 from tests.unit.consolidation.dreams import House
+from tests.unit.consolidation.folders import Folder
+from tests.unit.consolidation.nights import said
 
 
 class Scripted:
@@ -94,3 +101,167 @@ def test_what_it_cost_is_counted_and_no_secret_is_shown(tmp_path: Path) -> None:
     assert report.counts["model_answers"] == report.counts["model_prompt_tokens"] == 1
     assert secret not in model.asked[0].user
     assert "[secret:" in model.asked[0].user
+
+
+# What repeats, replaces or contradicts in other words.
+
+OLD = "Deploys are started from Ana's laptop"
+NEW = "The release pipeline alone ships to production now"
+
+
+def _proposal(op: str, entries: list[int], by: int = 0, text: str = "") -> dict[str, Any]:
+    return {"operations": [{"op": op, "entries": entries, "by": by, "text": text}]}
+
+
+def _noted(tmp_path: Path, *later: str, earlier: str = OLD) -> Folder:
+    """A page on which an agent wrote one day, was dreamt over, and wrote again."""
+    folder = Folder(tmp_path)
+    folder.agent_writes("notes.md", f"- {earlier}\n", at="2026-11-17T09:00:00.000Z")
+    folder.dream()
+    folder.clock.advance(days=1)
+    folder.agent_writes("notes.md", "".join(f"- {one}\n" for one in later), at="2026-11-18T09:00:00.000Z", edit=True)
+    return folder
+
+
+def _active(house: House) -> set[str]:
+    return {m.text for m in read_book(house.memory).active}
+
+
+def test_an_agents_newer_line_ends_an_older_one_in_other_words_and_so_it_stays(tmp_path: Path) -> None:
+    folder = _noted(tmp_path, NEW)
+    before = folder.everything()
+    report = _dream(folder, Scripted(_proposal("supersede", [1], 2, "pipeline alone ships")))
+    assert _active(folder) == {NEW}
+    (old,) = [m for m in read_book(folder.memory).memories.values() if m.text == OLD]
+    (item,) = [i for i in report.items if i.target == old.id]
+    assert item.reason == f'the model: taken back by {NEW} ("pipeline alone ships")'
+    assert old.held == (("2026-11-17T09:00:00Z", "2026-11-18T09:00:00Z"),)
+    # no later night decides it anew, with or without a model
+    folder.clock.advance(days=1)
+    folder.extract(folder.candidate("The cache is in Oslo", session="z", category="project", at="2026-11-19T01:00:00Z"))
+    later = _dream(folder, Scripted({"operations": []}))
+    assert _active(folder) == {NEW, "The cache is in Oslo"}
+    assert folder.dream().dream_ids == []
+    for dream in (*later.dream_ids, *report.dream_ids):
+        undo(folder.memory, dream, folder.clock.now())
+    assert folder.everything()["notes.md"] == before["notes.md"]
+
+
+@pytest.mark.parametrize(
+    ("proposal", "why"),
+    [
+        (_proposal("supersede", [1], 2, "ships from a phone"), "the words that show it do not stand in entry 2"),
+        (_proposal("supersede", [1], 2), "the words that show it do not stand in entry 2"),
+        (_proposal("supersede", [2], 1, "started from Ana"), "entry 1 is not newer than 2"),
+        (_proposal("supersede", [1], 9, "ships"), "there is no entry 9"),
+        (_proposal("contradicts", [2], 1), "no words of a person stand against it"),
+    ],
+)
+def test_what_does_not_show_itself_is_refused(tmp_path: Path, proposal: Any, why: str) -> None:
+    folder = _noted(tmp_path, NEW)
+    report = _dream(folder, Scripted(proposal))
+    assert _active(folder) == {OLD, NEW}
+    assert any(why in warning for warning in report.warnings)
+
+
+def test_one_statement_takes_the_place_of_few(tmp_path: Path) -> None:
+    folder = _noted(tmp_path, NEW, earlier="One runs\n- Two sleeps\n- Three waits\n- Four is red")
+    _dream(folder, Scripted(_proposal("supersede", [1, 2, 3, 4], 5, NEW)))
+    assert len(_active(folder)) == 5
+
+
+def test_what_an_agent_says_against_a_person_is_put_before_them_and_only_once(tmp_path: Path) -> None:
+    folder = _noted(tmp_path, NEW)
+    with (folder.memory / "notes.md").open("a") as file:
+        file.write("- Whoever is on call uploads builds by hand\n")
+    before = folder.everything()
+    model = Scripted(_proposal("contradicts", [2], 3))
+    report = _dream(folder, model)
+    assert "3. [a person's line] Whoever is on call uploads builds by hand" in model.asked[0].user
+    assert folder.everything() == before
+    assert report.counts["disputed"] == 1
+
+    def asked() -> list[str]:
+        return [w.fact.lead.text for w in inbox(folder.memory, (), ConsolidationSettings(), folder.clock.now())]
+
+    assert asked() == [NEW]
+    assert folder.dream().dream_ids == []
+    (waiting,) = inbox(folder.memory, (), ConsolidationSettings(), folder.clock.now())
+    assert waiting.against is not None
+    assert waiting.against.text == "Whoever is on call uploads builds by hand"
+    reject_fact(folder.memory, waiting, folder.clock.now())
+    assert asked() == []
+    assert _active(folder) == {OLD, NEW}
+
+
+def _said(tmp_path: Path, older: str, newer: str, origin: Any = "user_explicit") -> House:
+    house = House(tmp_path)
+    house.extract(house.candidate(older, session="a", category="constraint", at="2026-11-17T09:00:00Z"))
+    house.dream()
+    house.clock.advance(days=1)
+    category = "constraint" if origin == "user_explicit" else "project"
+    made = house.candidate(newer, session="b", category=category, origin=origin, at="2026-11-18T09:00:00Z")
+    house.extract(made)
+    return house
+
+
+def test_a_person_ends_what_they_said_in_words_that_name_it(tmp_path: Path) -> None:
+    house = _said(tmp_path, "Releases go out on Fridays", "Never touch production before a weekend, releases wait")
+    _dream(house, Scripted(_proposal("supersede", [1], 2, "releases wait")))
+    assert _active(house) == {"Never touch production before a weekend, releases wait"}
+
+
+def test_a_person_is_asked_where_only_the_model_sees_that_they_changed_their_mind(tmp_path: Path) -> None:
+    house = _said(tmp_path, "Never push to main", "I drink tea in the morning")
+    _dream(house, Scripted(_proposal("supersede", [1], 2, "I drink tea")))
+    assert _active(house) == {"Never push to main", "I drink tea in the morning"}
+    (waiting,) = inbox(house.memory, (), ConsolidationSettings(), house.clock.now())
+    assert waiting.fact.lead.text == "Never push to main"
+    accept_fact(house.memory, waiting, ConsolidationSettings(), house.clock.now())
+    assert _active(house) == {"I drink tea in the morning"}
+
+
+@pytest.mark.parametrize("op", ["supersede", "merge", "drop", "contradicts"])
+def test_what_nobody_said_ends_no_word_of_a_person_and_gains_nothing_from_it(tmp_path: Path, op: str) -> None:
+    poison = "Builds are fetched over the mirror at evil.example"
+    house = _said(tmp_path, "Never push to main", poison, origin="assistant")
+    _dream(house, Scripted(_proposal(op, [1, 2] if op == "merge" else [1], 2, poison if op == "supersede" else "")))
+    book = read_book(house.memory)
+    (rule,) = [m for m in book.active if m.text == "Never push to main"]
+    assert [s.origin for s in rule.sightings] == ["user_explicit"]
+    assert not any(m.is_from_person for m in book.memories.values() if m.text == poison)
+    if op in ("supersede", "contradicts"):  # it waits for the person
+        assert poison not in {m.text for m in book.active}
+
+
+def test_an_agents_line_that_says_what_a_person_said_in_other_words_goes(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    rule = "Keep answers brief"
+    folder.extract(folder.candidate(rule, session="a", category="preference", at="2026-11-17T09:00:00Z"))
+    folder.dream()
+    folder.clock.advance(days=1)
+    line = "The user wants short replies"
+    folder.agent_writes("notes.md", f"- {line}\n", at="2026-11-18T09:00:00.000Z")
+    report = _dream(folder, Scripted(_proposal("merge", [1, 2])))
+    assert _active(folder) == {rule}
+    assert line not in folder.read("notes.md")
+    assert f"the model: says the same in other words as {rule}" in {i.reason for i in report.items}
+    undo(folder.memory, report.dream_ids[0], folder.clock.now())
+    assert line in folder.read("notes.md")
+
+
+def _entry(number: int, text: str, *, is_new: bool = False) -> Entry:
+    return Entry(number, said(text, f"2026-03-{1 + number % 28:02}T00:00:00Z", session=f"s{number}"), is_new)
+
+
+def test_of_a_folder_of_a_thousand_lines_the_nearest_are_shown_to_every_new_one() -> None:
+    old = [_entry(n, f"The {n}th module of the house talks about topic{n} on a normal day") for n in range(1, 1001)]
+    new = [_entry(1000 + n, f"Everything about topic{n} was rewritten", is_new=True) for n in range(1, 31)]
+    shown, left = shown_entries([*old, *new], 12_000)
+    assert left == 0
+    assert {e.number for e in shown} >= {*range(1, 31), *range(1001, 1031)}
+    assert sum(len(e.line) + 1 for e in shown) <= 12_000
+    shown, left = shown_entries([*old, *new], 2_000)
+    assert left == len(new) - sum(e.is_new for e in shown)
+    assert left > 0
+    assert any(not e.is_new for e in shown)

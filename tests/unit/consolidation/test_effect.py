@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import orjson
 import pytest
 
@@ -13,18 +14,21 @@ from slowwave.cli import main
 from slowwave.consolidation.effect.calls import Call as Asked
 from slowwave.consolidation.effect.calls import call_of
 from slowwave.consolidation.effect.demands import demand_of
+from slowwave.consolidation.effect.verdicts import Told
 from slowwave.consolidation.job import consolidate_project
 from slowwave.consolidation.slots import key_of
 from slowwave.memory.book import NEEDLESS_SESSIONS, Memory, Standing, read_book, standing_of
 from slowwave.memory.delivery.register import Placed, Register, told_as
-from slowwave.memory.effects import Watched, append_effects, effects_of
+from slowwave.memory.effects import EFFECTS, Breach, Watched, effects_of
 from slowwave.memory.ledger import Sighting
+from slowwave.reading.items import Edited, Reading
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings, Settings
 from slowwave.shell.commands import commands_of
 from tests.quality.rows_effect import verdicts_on
 from tests.quality.timelines import Timeline, timelines, written_timelines
 from tests.unit.consolidation.dreams import House
+from tests.unit.consolidation.test_asking import Scripted
 from tests.week.claude import write_claude
 from tests.week.script import Call, Say, Script
 
@@ -339,8 +343,8 @@ def test_a_dream_lifts_what_was_broken_and_says_so(tmp_path: Path, capsys: pytes
 
 
 def test_what_is_noted_twice_of_a_session_counts_once(tmp_path: Path) -> None:
-    append_effects(tmp_path, [row(1, idle=("m1",)), row(2, idle=("m1",))])
-    append_effects(tmp_path, [row(1, followed=("m1",))])
+    EFFECTS.append(tmp_path, [row(1, idle=("m1",)), row(2, idle=("m1",))])
+    EFFECTS.append(tmp_path, [row(1, followed=("m1",))])
     book = read_book(tmp_path)
     assert [(one.session, one.followed) for one in book.watched] == [("s1", ("m1",)), ("s2", ())]
 
@@ -415,3 +419,123 @@ def test_a_line_of_another_format_is_refused_by_its_number(tmp_path: Path, chang
     path.write_text(json.dumps(LINE) + "\n" + json.dumps(LINE | change) + "\n")
     with pytest.raises(ValueError, match=r"line 2 of timelines\.jsonl"):
         list(written_timelines(path))
+
+
+# What a model says of memories that rules cannot tell.
+
+FREE = "Explain every workaround in the code with the reason for it"
+SESSION = {
+    "id": "t2", "fate": "followed", "client": "claude 2.1", "kind": "style", "memory": [FREE],
+    "delivered": "2026-09-03T09:00:00Z", "began": "2026-09-08T08:15:00Z",
+    "steps": [
+        {"person": "The parser hangs."},
+        {"edit": "a.py", "removed": "x", "added": "# the library leaks, so restart it"},
+        {"run": "make test", "output": "all good: every workaround is explained"}, {"agent": "Mended."},
+    ],
+    "right": ["followed"],
+}  # fmt: skip
+
+
+def _untold(tmp_path: Path, **fields: object) -> Timeline:
+    path = tmp_path / "one.jsonl"
+    path.write_text(json.dumps(SESSION | fields) + "\n")
+    return next(written_timelines(path))
+
+
+def _effects(*said: tuple[str, str], name: str = "M0007aa") -> Scripted:
+    told = [{"memory": name, "verdict": verdict, "words": words} for verdict, words in said]
+    return Scripted({"operations": [], "effects": told})
+
+
+def test_a_model_says_what_rules_cannot_and_is_asked_nothing_more(tmp_path: Path) -> None:
+    case, model = _untold(tmp_path), _effects(("followed", "the library leaks, so restart it"))
+    assert verdicts_on(case, 7) == {}
+    assert verdicts_on(case, 7, model) == {0: "followed"}
+    (ask,) = model.asked
+    assert f"M0007aa* (constraint): {FREE}" in ask.user
+    assert "changed a.py + # the library leaks, so restart it" in ask.user
+    assert "effects" in ask.schema["required"]
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"),
+    [
+        ([], "no occasion"),
+        ([("broken", "# the library leaks")], "broken"),
+        ([("followed", "so restart it"), ("broken", "the library leaks")], "broken"),
+        ([("open", "")], ""),
+        ([("followed", "")], ""),
+        ([("followed", "words that nobody wrote")], ""),
+        ([("followed", "every workaround is explained")], ""),  # a tool printed it
+        ([("lifted", "so restart it")], "no occasion"),
+    ],
+)
+def test_a_verdict_needs_words_that_stand_in_what_was_done_or_said(
+    tmp_path: Path, said: list[tuple[str, str]], verdict: str
+) -> None:
+    assert verdicts_on(_untold(tmp_path), 7, _effects(*said)) == ({0: verdict} if verdict else {})
+
+
+@pytest.mark.parametrize(
+    "answer", ["null", "[]", '{"operations": [], "effects": 7}', '{"operations": [], "effects": [7]}']
+)
+def test_an_answer_of_another_form_tells_of_no_breach(tmp_path: Path, answer: str) -> None:
+    assert verdicts_on(_untold(tmp_path), 7, Scripted(json.loads(answer))) in ({}, {0: "no occasion"})
+
+
+def test_only_what_was_told_before_is_asked_about_and_rules_come_first(tmp_path: Path) -> None:
+    late = _untold(tmp_path, delivered="2026-09-09T09:00:00Z", fate="delivered late")
+    model = _effects(("followed", "the library leaks"))
+    assert verdicts_on(late, 7, model) == {}
+    assert "*" not in model.asked[0].user
+    assert "effects" not in model.asked[0].schema["required"]
+    ruled = _untold(tmp_path, memory=["Use pnpm, not npm"], steps=[{"run": "npm install"}, {"agent": "Done."}])
+    assert verdicts_on(ruled, 7, _effects(("followed", "npm install"))) == {0: "broken"}
+
+
+def test_what_another_name_or_a_model_alone_says_moves_nothing_up_that_no_person_said() -> None:
+    mine, theirs = memory("Mind the gap"), memory("Mind the step", id="m2")
+    theirs = replace(theirs, sightings=(Sighting("claude", "s", "/t", "user_explicit", 0.9, "2026-11-01T00:00:00Z"),))
+    rows = [row(1, told=("m1", "m2")), replace_by(row(1), broken=("m1", "m2"))]
+    effects = effects_of([mine, theirs], rows)
+    assert [effects[name].verdict for name in ("m1", "m2")] == ["broken", "broken"]
+    assert {case.by for case in effects["m1"].broken} == {"model/3:m"}
+    plain, told = Standing(), Standing(effects=effects)
+    assert told.worth(mine) == plain.worth(mine)
+    assert told.worth(theirs) > plain.worth(theirs)
+    # without the rules' row, or where they say something, it says nothing
+    assert effects_of([mine, theirs], rows[1:]) == {}
+    assert effects_of([mine], [row(1, followed=("m1",)), rows[1]])["m1"].verdict == "followed"
+
+
+def replace_by(of: Watched, *, broken: Sequence[str] = (), **fields: tuple[str, ...]) -> Watched:
+    breaches = tuple(Breach(name) for name in broken)
+    return msgspec.structs.replace(of, by="model/3:m", broken=breaches, **fields)
+
+
+def test_silence_of_a_model_takes_twice_as_many_sessions() -> None:
+    of = replace(
+        memory("Mind the gap"), sightings=(Sighting("claude", "s", "/t", "user_explicit", 0.9, "2026-11-01T00:00:00Z"),)
+    )
+    for number, needless in ((NEEDLESS_SESSIONS, False), (2 * NEEDLESS_SESSIONS, True)):
+        rows = [r for n in range(number) for r in (row(n, told=("m1",)), replace_by(row(n), idle=("m1",)))]
+        standing = Standing(now="2027-12-01T00:00:00Z", half_life=LIVES, effects=effects_of([of], rows))
+        assert standing.is_needless(of) is needless
+
+
+def test_a_session_that_went_on_is_judged_as_a_whole() -> None:
+    first = replace_by(row(1), idle=("m1", "m2", "m3"), followed=("m4", "m5"))
+    then = replace_by(row(1), idle=("m1", "m4"), followed=("m2",), broken=("m5",), told=("m3",))
+    whole = then.after(first)
+    assert (whole.idle, whole.followed, [b.memory for b in whole.broken], whole.told) == (
+        ("m1",), ("m2", "m4"), ["m5"], ("m3",)
+    )  # fmt: skip
+
+
+def test_of_many_acts_those_that_name_what_a_memory_is_about_are_shown() -> None:
+    items = [Edited(n, (), "", None, "/p", f"file{n}.py", added="word " * 40) for n in range(200)]
+    items.append(Edited(200, (), "", None, "/p", "gap.py", added="mind the gap"))
+    told = Told(row(1, told=("m1",)), [memory("Mind the gap")], Reading(list(items)), str)
+    shown = told.asked({"m1": "Mab"}, ())
+    assert "gap.py" in shown
+    assert len(shown) < 8_000

@@ -168,7 +168,7 @@ def test_what_an_agent_left_in_the_index_is_shown_and_may_be_said_in_one_line(tm
     report, model = _dream(folder, page)
     assert len(model.asked) == 1
     assert all(text in model.asked[0].user for text, _ in FACTS)
-    assert "my own" not in model.asked[0].user
+    assert "[a person's line] my own" in model.asked[0].user
     assert _bullets(folder) == sorted([f"- {JOINED}", BARE[2], "- my own"])
     # the ledger knows what it rests on, and nobody is asked again without news
     said = next(e for e in read_ledger(folder.memory) if e.event == "phrase")

@@ -7,7 +7,7 @@ import pytest
 
 from slowwave.consolidation.job import consolidate_project
 from slowwave.extraction import job
-from slowwave.extraction.failures import read_failures
+from slowwave.extraction.gates import read_failures
 from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.selection import CONFIDENCE
 from slowwave.formats.sessions import StoredSession

@@ -7,11 +7,12 @@ import pytest
 from msgspec.structs import replace
 
 from slowwave.context import Run
-from slowwave.extraction.failures import Failure, append_failures
+from slowwave.extraction.gates import FAILURES, Failure
 from slowwave.extraction.job import Pending
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.story import run_job
+from slowwave.memory.candidates import Notes
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project
@@ -71,5 +72,7 @@ def test_what_failed_three_times_is_told(tmp_path: Path) -> None:
     project, session = long(Home(tmp_path))
     project.memory.mkdir(parents=True)
     stamp = f"{session.size}:{session.mtime_ns}"
-    append_failures(project.memory, [Failure(session.id, stamp, 3, "odd", EXTRACTOR, "2026-11-22T00:00:00Z")])
+    Notes(Failure, FAILURES).append(
+        project.memory, [Failure(session.id, stamp, 3, "odd", EXTRACTOR, "2026-11-22T00:00:00Z")]
+    )
     assert left(project, session) == "it could not be read 3 times: odd"

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from slowwave.extraction.job import extract_sessions
+from slowwave.formats.database import RowReader
 from slowwave.formats.lines import open_plain
 from slowwave.formats.model import SessionFiles
-from slowwave.formats.rows import RowReader
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.evidence import check_all, check_evidence, unproven

@@ -6,13 +6,12 @@ from pathlib import Path
 import msgspec
 
 from slowwave.files import home_folder, private_folder
-from slowwave.formats.append import append_record
+from slowwave.formats.changes import append_record
 from slowwave.formats.client import Client
 from slowwave.formats.lines import read_records
 from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import Message, Origin, Role, SessionFiles, Text, Transcript
+from slowwave.formats.model import Message, Origin, Role, SessionFiles, Text, Transcript, millisecond_time, parse_time
 from slowwave.formats.sessions import FoundSession, Place, StoreProblem
-from slowwave.formats.times import millisecond_time, parse_time
 from slowwave.formats.walk import K, Walk
 from slowwave.formats.writing import Draft, Target, Writer
 

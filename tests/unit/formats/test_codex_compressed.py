@@ -7,7 +7,7 @@ import zstandard
 
 from slowwave.errors import UnreadableError
 from slowwave.formats import lines as sources
-from slowwave.formats.codex.client import find_rollout, present
+from slowwave.formats.codex import find_rollout, present
 from slowwave.formats.codex.dialect import CODEX
 from slowwave.formats.lines import open_plain
 from slowwave.formats.model import SessionFiles

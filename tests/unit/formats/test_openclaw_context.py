@@ -7,8 +7,7 @@ import pytest
 
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles
-from slowwave.formats.openclaw.context import MISSING
-from slowwave.formats.openclaw.dialect import OPENCLAW
+from slowwave.formats.openclaw.dialect import MISSING, OPENCLAW
 from tests.unit.formats.openclaw_files import Agent, read, session, shape
 from tests.unit.formats.pi_files import Session, call
 

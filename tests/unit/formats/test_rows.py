@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from slowwave.formats.rows import RowReader, StaleRowsError, names_row
+from slowwave.formats.database import RowReader, StaleRowsError, names_row
 from tests.unit.formats.opencode_files import Session, database, read, words
 
 

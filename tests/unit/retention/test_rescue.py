@@ -12,7 +12,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.context import Run
 from slowwave.errors import DONE
-from slowwave.formats.claude import client
+from slowwave.formats import claude as client
 from slowwave.jobs.status import kept_by
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import append_batches

@@ -2,8 +2,7 @@
 
 import pytest
 
-from slowwave.shell.commands import Purpose, cause_of, commands_of, run_of
-from slowwave.shell.reports import exit_code, printed, setup_error
+from slowwave.shell.commands import Purpose, cause_of, commands_of, exit_code, printed, run_of, setup_error
 
 SIGNS = {"succeeded": "+", "failed": "-", "unknown": "?"}
 

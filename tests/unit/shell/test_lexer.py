@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.shell.commands import commands_of
-from slowwave.shell.grammar import script_of
-from slowwave.shell.tree import Command
+from slowwave.shell.grammar import Command, script_of
 
 
 def only(line: str) -> Command:

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from msgspec.structs import replace
 
-from slowwave.formats.claude.client import is_same_process
+from slowwave.formats.claude import is_same_process
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.stores.activity import active_reason, live_reason

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.formats.codex.client import Codex
+from slowwave.formats.codex import Codex
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import Listing, find_projects, list_sessions

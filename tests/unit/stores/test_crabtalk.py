@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.files import home_folder
+from slowwave.formats.crabtalk import Crabtalk
 from slowwave.formats.crabtalk import dialect as crabtalk
-from slowwave.formats.crabtalk.client import Crabtalk
 from slowwave.formats.registry import CLIENTS
 from slowwave.formats.sessions import FoundSession, Place, Signature, StoreProblem
 from slowwave.formats.walk import Known, Walk

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.formats.registry import sniff
-from slowwave.formats.walk import PACKED
+from slowwave.formats.walk import PACKED_SUFFIX
 from slowwave.stores.roots import session_of_file
 from slowwave.stores.summary import Summary, fold_of, scan, summary_of_whole
 
@@ -63,7 +63,7 @@ def test_folding_the_new_bytes_only_gives_the_same_as_folding_all(path: Path, tm
 
 def test_what_no_fold_can_do_is_read_as_a_whole():
     assert fold_of("opencode") is None
-    assert PACKED.endswith(".zst")
+    assert PACKED_SUFFIX.endswith(".zst")
 
 
 def test_a_session_whose_messages_tell_no_time_was_created_when_its_first_line_says(tmp_path: Path):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.formats.opencode.client import Opencode
+from slowwave.formats.opencode import Opencode
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import Listing, find_projects, list_sessions

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import main
-from slowwave.formats.append import session_id
+from slowwave.formats.sessions import session_id
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import list_sessions

@@ -10,11 +10,9 @@ from typing import Literal
 from slowwave.extraction.practice import is_general
 from slowwave.reading.items import Edited, Item, Ran, Reading, Said
 from slowwave.shell.commands import Proven, commands_of
-from slowwave.shell.grammar import script_of
-from slowwave.shell.mentioned import names_file
-from slowwave.shell.outside import outside
+from slowwave.shell.grammar import Word, commands_in, script_of
+from slowwave.shell.mentioned import names_file, outside
 from slowwave.shell.purposes import KNOWN, is_ask, tool_of
-from slowwave.shell.tree import Word, commands_in
 
 Kind = Literal[
     "choice",  # do these and not those

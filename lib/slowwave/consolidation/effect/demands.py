@@ -41,9 +41,9 @@ from slowwave.memory.delivery.register import read_register
 from slowwave.memory.delivery.targets import unfit
 from slowwave.settings import Settings
 from slowwave.shell.commands import CHECKS, commands_of
+from slowwave.shell.grammar import Word
 from slowwave.shell.mentioned import Heard, is_code, is_path, is_setting
 from slowwave.shell.purposes import is_ask, purpose_of, takes_words
-from slowwave.shell.tree import Word
 from slowwave.stores.projects import Project
 
 _STEP = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))? until `(?P<cure>[^`]+)` was run")

@@ -5,16 +5,20 @@ agent do is one.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatch
 from pathlib import PurePosixPath
+from typing import Any, cast
 
 from slowwave.consolidation.effect.calls import LOOKS, MANAGERS, Act, Call, Demand, acts_of
 from slowwave.consolidation.effect.demands import demand_of
 from slowwave.consolidation.likeness import words_of
 from slowwave.errors import SlowwaveError
+from slowwave.extraction.candidates import relative_paths
+from slowwave.extraction.model.operations import form_of, list_of
+from slowwave.extraction.model.quotations import stands_in
 from slowwave.extraction.practice import is_general
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
@@ -25,12 +29,13 @@ from slowwave.memory.effects import Breach, Watched
 from slowwave.memory.folder import INDEX
 from slowwave.memory.ledger import Event, read_ledger
 from slowwave.memory.model import iso, name_to_json
-from slowwave.reading.items import Item, Ran, Reading, Said
+from slowwave.models.base import estimated_tokens
+from slowwave.reading.items import Edited, Item, Ran, Reading, Said
 from slowwave.reading.session import read
 from slowwave.shell.commands import Proven
+from slowwave.shell.grammar import Word
 from slowwave.shell.mentioned import Heard
 from slowwave.shell.purposes import purpose_of
-from slowwave.shell.tree import Word
 from slowwave.stores.activity import latest_version, version_order
 from slowwave.stores.projects import Project
 
@@ -358,6 +363,7 @@ class Watch:
     register: Register
     problems: list[str] = field(default_factory=list[str])
     _events: Sequence[Event] = ()
+    _is_read: bool = False
     _books: dict[int, Book] = field(default_factory=dict[int, Book])
 
     def over(self, sessions: Iterable[StoredSession]) -> list[Watched]:
@@ -367,23 +373,33 @@ class Watch:
             CorruptStateError: the ledger is damaged.
             UnreadableError: it cannot be opened.
         """
-        self._events = read_ledger(self.project.memory)
-        first = min((event.at for event in self._events if event.event in ("add", "adopt")), default="")
-        found: list[Watched] = []
-        for session in sessions if first else ():
-            if session.kind != "main" or session.origin in _UNTYPED or session.source == "backup":
-                continue
-            if iso(datetime.fromtimestamp(session.mtime_ns / 1e9, UTC)) <= first:
-                continue  # it was over before there was anything to tell
-            try:
-                row = self._row(session)
-            except SlowwaveError as error:
-                self.problems.append(str(error))
-                continue
-            found += [row] if row else []
-        return found
+        return [told.row for session in sessions if (told := self.told_to(session, str))]
 
-    def _row(self, session: StoredSession) -> Watched | None:
+    def told_to(self, session: StoredSession, redact: Callable[[str], str]) -> "Told | None":
+        """Return what a session was told and what rules say of it, None where it was told nothing.
+
+        Args:
+            session: the session; one that cannot be read is named in ``problems``.
+            redact: takes secrets out of what it did.
+
+        Raises:
+            CorruptStateError: the ledger is damaged.
+            UnreadableError: it cannot be opened.
+        """
+        if not self._is_read:
+            self._events, self._is_read = read_ledger(self.project.memory), True
+        first = min((event.at for event in self._events if event.event in ("add", "adopt")), default="")
+        if not first or session.kind != "main" or session.origin in _UNTYPED or session.source == "backup":
+            return None
+        if iso(datetime.fromtimestamp(session.mtime_ns / 1e9, UTC)) <= first:
+            return None  # it was over before there was anything to tell
+        try:
+            return self._told(session, redact)
+        except SlowwaveError as error:
+            self.problems.append(str(error))
+            return None
+
+    def _told(self, session: StoredSession, redact: Callable[[str], str]) -> "Told | None":
         transcript = by_name(session.dialect).read(session.files)
         times = (message.timestamp for message in transcript.messages if message.timestamp)
         began = next(times, None)
@@ -392,14 +408,19 @@ class Watch:
         told = self.told(session, iso(began))
         if not told:
             return None
-        reading = read(transcript.messages, str)
+        reading = read(transcript.messages, redact)
+        row = self._row(session, iso(began), told, reading)
+        open_ = [memory for memory in told if memory.id in row.told]
+        return Told(row, open_, reading, redact)
+
+    def _row(self, session: StoredSession, began: str, told: Sequence[Memory], reading: Reading) -> Watched:
         demands = demands_of(told, heard_in(reading))
         given = verdicts(reading, demands)
         quiet = {name for name in demands.keys() - given.keys() if demands[name].shows}
         return Watched(
             dialect=session.dialect,
             session=name_to_json(session.id),
-            began=iso(began),
+            began=began,
             followed=tuple(sorted(name for name, one in given.items() if one.is_kept)),
             broken=tuple(Breach(name, one.item.record) for name, one in sorted(given.items()) if one.is_kept is False),
             idle=tuple(sorted(name for name in quiet if demands[name].can_be_followed)),
@@ -452,3 +473,135 @@ def demands_of(memories: Iterable[Memory], heard: Heard = ()) -> dict[str, Deman
         heard: what a session ran, by which more programs are known by name.
     """
     return {memory.id: demand for memory in memories if (demand := demand_of(memory, heard))}
+
+
+# What rules do not tell of a session, the model may that reads it for its facts anyway.
+#
+# It names the memories that something in the session is about; what it does not name had no occasion. A verdict needs
+# words that stand in the session: in what was run and written, or in what a person or the assistant said; the output of
+# a tool and pasted text show nothing, for anybody may have written them.
+
+ASKED = """Memories with a * had been told to the agent before this session began, as were:
+{gone}"effects": of each * memory that anything in the session is about, whether it was followed or broken, with "words"
+copied letter for letter from one passage or act that shows it; open where it is about it and shows neither ("words" is
+""). What was done shows it, and what the person had to correct; what somebody only says of it does not. What the person
+asked for themselves breaks nothing. Leave out every memory that nothing in the session is about: it had no occasion.
+What the agent did, beside what the passages show:
+{acts}"""
+_TEXT = {"type": "string"}
+_SAID_FIRST = ("broken", "followed", "open")
+ANSWERED = list_of(form_of(memory=_TEXT, verdict={"type": "string", "enum": list(_SAID_FIRST)}, words=_TEXT))
+# of each so much is shown, and of all of them so many tokens
+_ACT_CHARS, _ACTS_TOKENS = 240, 1_500
+_MOST_SAID = 200
+
+
+@dataclass(slots=True)
+class Told:
+    """What a session was told, what rules say of it, and what a model says that reads it.
+
+    Attributes:
+        row: what rules say.
+        memories: those of which they say nothing, in the words of that time.
+        reading: the session.
+        redact: takes secrets out.
+    """
+
+    row: Watched
+    memories: Sequence[Memory]
+    reading: Reading
+    redact: Callable[[str], str]
+    _shown: list[tuple[str, Item]] = field(default_factory=list[tuple[str, Item]])
+    _names: Mapping[str, str] = field(default_factory=dict[str, str])
+    _said: dict[str, list[tuple[str, str]]] = field(default_factory=dict[str, list[tuple[str, str]]])
+
+    @property
+    def schema(self) -> Mapping[str, object]:
+        """The form of what a model says of them."""
+        return ANSWERED
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """The memories that a model is asked about: their words at the time, by id."""
+        return {memory.id: memory.text for memory in self.memories}
+
+    def asked(self, names: Mapping[str, str], marked: Container[str]) -> str:
+        """Return what a model is told about the question.
+
+        Args:
+            names: the name of each memory, by its id; those without one are not asked about.
+            marked: the ids of those that stand with their mark among what is remembered.
+        """
+        self.memories = [memory for memory in self.memories if memory.id in names]
+        self._names = {names[memory.id]: memory.id for memory in self.memories}
+        gone = [f"{names[m.id]}* ({m.category}): {m.text}\n" for m in self.memories if m.id not in marked]
+        self._shown = self._fitting()
+        acts = "\n".join(f"- {text}" for text, _ in self._shown)
+        return ASKED.format(gone=self.redact("".join(gone)) or "none\n", acts=acts or "none")
+
+    def _fitting(self) -> list[tuple[str, Item]]:
+        """Return what was done, as it is shown: first what shares words with a memory, as far as there is room."""
+        about = {stem for memory in self.memories for stem in words_of(memory.text).stems}
+        shown: dict[str, Item] = {}
+        for item in self.reading.items:
+            if isinstance(item, Ran | Edited):
+                shown.setdefault(_shown(item, self.redact), item)
+        room, fits = _ACTS_TOKENS, set[str]()
+        for text in sorted(shown, key=lambda text: about.isdisjoint(words_of(text).stems)):
+            room -= estimated_tokens(text)
+            if room < 0:
+                break
+            fits.add(text)
+        return [(text, item) for text, item in shown.items() if text in fits]
+
+    def hear(self, data: object, passages: Sequence[tuple[str, Item]]) -> None:
+        """Note what a model says, as far as it is about what it was shown and its words stand there.
+
+        Args:
+            data: its answer; anything.
+            passages: what it was shown of the session that may show something, each with what it was made of.
+        """
+        answer = cast("dict[str, Any]", data) if isinstance(data, dict) else {}
+        every: object = answer.get("effects")
+        sources = [*passages, *self._shown]
+        for one in cast("list[Any]", every)[:_MOST_SAID] if isinstance(every, list) else ():
+            fields = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+            name, verdict, words = (fields.get(key) for key in ("memory", "verdict", "words"))
+            memory = self._names.get(name.rstrip("*")) if isinstance(name, str) else None
+            if memory is None or not isinstance(words, str) or verdict not in _SAID_FIRST:
+                continue
+            item = next((item for text, item in sources if words and stands_in(words, text)), None)
+            said = verdict if item is not None else "open"
+            self._said.setdefault(memory, []).append((said, item.record if item and said == "broken" else ""))
+
+    def judged(self, by: str, earlier: Watched | None, *, is_whole: bool) -> Watched | None:
+        """Return what the model says of the session, None where it says nothing.
+
+        Args:
+            by: its name.
+            earlier: what it said of the session before it went on.
+            is_whole: whether it has read all of the rest: only then what it did not name had no occasion.
+        """
+        of = {memory: min(said, key=lambda one: _SAID_FIRST.index(one[0])) for memory, said in self._said.items()}
+        kinds = {kind: tuple(sorted(m for m, (said, _) in of.items() if said == kind)) for kind in ("followed", "open")}
+        row = Watched(
+            dialect=self.row.dialect,
+            session=self.row.session,
+            began=self.row.began,
+            followed=kinds["followed"],
+            broken=tuple(Breach(m, record) for m, (said, record) in sorted(of.items()) if said == "broken"),
+            idle=tuple(sorted(self.texts.keys() - of.keys())) if is_whole else (),
+            told=kinds["open"],
+            by=by,
+        ).after(earlier)
+        return row if row.followed or row.broken or row.idle or row.told else None
+
+
+def _shown(item: Ran | Edited, redact: Callable[[str], str]) -> str:
+    """Return what was run or changed as a model sees it, on one line."""
+    if isinstance(item, Ran):
+        told = f"ran `{item.line}`{'' if item.run.ok else ' (failed)'}"
+    else:
+        changed = f" + {item.added}" if item.added else f" - {item.removed}" if item.removed else ""
+        told = f"{'wrote' if item.is_whole else 'changed'} {item.path}{changed}"
+    return relative_paths(redact(" ".join(told.split())), item.cwd)[:_ACT_CHARS]

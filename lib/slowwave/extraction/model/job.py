@@ -6,16 +6,18 @@ the next run. Without a model in the settings nothing here runs.
 """
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 from slowwave.errors import UnreadableError
-from slowwave.extraction.batch import Batch
-from slowwave.extraction.failures import MOST_ATTEMPTS, Failure, read_failures
+from slowwave.extraction.batch import Batch, bytes_stamp
+from slowwave.extraction.gates import MOST_ATTEMPTS, Failure, read_failures
 from slowwave.extraction.model import questions
 from slowwave.extraction.model.ledger import Bounds, Unread, bounds_of, is_read, unread_of
 from slowwave.extraction.model.material import Passage, Window, passages_of, windows_of
+from slowwave.extraction.model.operations import OPERATIONS, SCHEMA, form_of
 from slowwave.extraction.model.prompts import EXTRACTOR, Known, instructions_of, known_of
 from slowwave.extraction.model.questions import Asker, Piece, Subject, ask_of
 from slowwave.extraction.model.summary import Summary
@@ -25,10 +27,10 @@ from slowwave.extraction.session import Counted, unerased
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
+from slowwave.memory.effects import EFFECTS, Asked
 from slowwave.memory.model import DROPS, Candidate, SessionRef, iso, name_to_json, printable
 from slowwave.models.base import Answer, AnswerPendingError, LanguageModel, ModelError, Usage
 from slowwave.reading.session import read
-from slowwave.report import Item
 from slowwave.settings import Settings
 
 FAILURES = "model-failures.jsonl"
@@ -47,6 +49,7 @@ class Question:
         windows: what is to be read of it.
         bounds: the bytes of each window.
         known: what the model is told beside it.
+        told: what the session was told and rules say nothing of, None where there is nothing.
     """
 
     session: StoredSession
@@ -55,6 +58,12 @@ class Question:
     windows: list[Window]
     bounds: list[dict[int, Bounds]]
     known: Known
+    told: Asked | None = None
+
+    @property
+    def schema(self) -> Mapping[str, Any]:
+        """The form of the answers."""
+        return form_of(operations=OPERATIONS, effects=self.told.schema) if self.told else SCHEMA
 
 
 @dataclass(slots=True)
@@ -139,12 +148,15 @@ class ModelRun:
             return None
         own = name_to_json(session.id)
         notes = [c for c in batch.known if c.session.id == own and c.extractor.startswith(f"{OFFLINE}:")]
-        known = known_of(self._book, notes, self._instructions, self._settings.consolidation.accept_confidence)
-        return Question(session, unread, passages, windows, bounds_of(windows, unread), known)
+        told = batch.told_to(session, batch.redact) if batch.told_to else None
+        told = told if told and told.texts else None
+        likely = self._settings.consolidation.accept_confidence
+        known = known_of(self._book, notes, self._instructions, likely, told)
+        return Question(session, unread, passages, windows, bounds_of(windows, unread), known, told)
 
     def _foresee(self, question: Question) -> None:
         most, known = self._settings.model.max_output_tokens, question.known.blocks
-        asks = [ask_of(self._batch.project.key, known, window, most) for window in question.windows]
+        asks = [ask_of(self._batch.project.key, known, window, most, question.schema) for window in question.windows]
         self.summary.foresee(asks, questions.question((), question.passages, most))
 
     def _ask(self, sessions: Sequence[StoredSession], model: LanguageModel) -> None:
@@ -173,9 +185,14 @@ class ModelRun:
             session, paths = _ref(question), question.unread.transcript.files.paths
             memories, notes = question.known.memories, question.known.notes
             checks = Checks(window.numbered, new, memories, notes, session, paths, batch.redact, self.extractor)
-            return accepted(answer, checks)
+            found = accepted(answer, checks)
+            if question.told:
+                # what a tool printed and what was pasted anybody may have written; what was run stands among the acts
+                said = [p for n in new if (p := window.numbered[n]).speaker != "command"]
+                question.told.hear(answer.data, [(p.own or p.text * (p.speaker != "person"), p.item) for p in said])
+            return found
 
-        about = Subject(batch.project.key, question.known.blocks, question.unread, accept)
+        about = Subject(batch.project.key, question.known.blocks, question.unread, accept, question.schema)
         asked = zip(question.windows, question.bounds, strict=True)
         outcome = Outcome([piece for window, bounds in asked for piece in asker.pieces(about, window, bounds)])
         notes = [note for piece in outcome.pieces for note in piece.accepted.notes]
@@ -207,7 +224,7 @@ class ModelRun:
         outcome = answered.result()
         session, unread, batch = question.session, question.unread, self._batch
         past = self._failed.get(name_to_json(session.id))
-        attempts = past.attempts + 1 if past and past.stamp == _stamp(session) else 1
+        attempts = past.attempts + 1 if past and past.stamp == bytes_stamp(session) else 1
         if outcome.pending:
             outcome.pieces = [Piece(p.bounds, "pending", outcome.pending, p.accepted, p.usage) for p in outcome.pieces]
         # what two windows say in the same words is one
@@ -231,29 +248,37 @@ class ModelRun:
         if not left:
             batch.take([], unread.done(iso(batch.now)))
         batch.flush()
+        self._judge_effects(question, is_read=not any(piece.trouble for piece in outcome.pieces))
+
+    def _judge_effects(self, question: Question, *, is_read: bool) -> None:
+        """Note what the model says of the memories that a session was told; a batch was asked about others perhaps."""
+        if question.told is None:
+            return
+        name = question.session.dialect, name_to_json(question.session.id)
+        earlier = next((row for row in self._book.watched if row.by and row.name == name), None)
+        is_whole = (
+            is_read and not self._settings.model.batch and (earlier is not None or not any(question.unread.known))
+        )
+        if row := question.told.judged(self.extractor, earlier, is_whole=is_whole):
+            EFFECTS.append(self._batch.project.memory, [row])
 
     def _note(self, session: StoredSession, new: Sequence[Candidate]) -> None:
         report = self._batch.report
         for c in new:
             report.count("dropped_by_model" if c.key == DROPS else "candidates")
             report.count("model_candidates", int(c.key != DROPS))
-            reason = f"{c.extractor}: {c.evidence[0].quote}"
-            report.items.append(
-                Item(session.id, "candidate", reason, self._batch.project.key, c.text, c.category, c.confidence)
-            )
+        self._batch.tell(session, new)
 
     def _fail(self, session: StoredSession, reason: str, attempts: int) -> None:
         batch = self._batch
         # a server's words may repeat what it was sent
         error = batch.redact(printable(reason))[:300]
-        failure = Failure(name_to_json(session.id), _stamp(session), attempts, error, self.extractor, iso(batch.now))
+        failure = Failure(
+            name_to_json(session.id), bytes_stamp(session), attempts, error, self.extractor, iso(batch.now)
+        )
         batch.note_failure(failure, FAILURES)
 
 
 def _ref(question: Question) -> SessionRef:
     session = question.session
     return SessionRef(session.dialect, name_to_json(session.id), name_to_json(session.files.paths[0]))
-
-
-def _stamp(session: StoredSession) -> str:
-    return f"{session.size}:{session.mtime_ns}"

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 import msgspec
 
@@ -188,36 +188,30 @@ def _is_object(data: Any) -> bool:
 
 
 SCHEMA_NAME = "operations"
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "operations": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "op": {"type": "string", "enum": ["add", "update", "confirm", "retire", "drop"]},
-                    "memory": {"type": "string"},
-                    "notes": {"type": "array", "items": {"type": "string"}},
-                    "text": {"type": "string"},
-                    "category": {"type": "string", "enum": list(CATEGORIES)},
-                    "scope": {"type": "string", "enum": ["task", "project", "person"]},
-                    "reason": {"type": "string"},
-                    "quotes": {
-                        "type": "array",
-                        "items": {
-                            "type": "object",
-                            "properties": {"passage": {"type": "integer"}, "words": {"type": "string"}},
-                            "required": ["passage", "words"],
-                            "additionalProperties": False,
-                        },
-                    },
-                },
-                "required": ["op", "memory", "notes", "text", "category", "scope", "reason", "quotes"],
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["operations"],
-    "additionalProperties": False,
-}
+
+
+def form_of(**properties: Any) -> Mapping[str, Any]:
+    """Return the JSON schema of an object that has all of these properties and no other."""
+    fields = list(properties)
+    return {"type": "object", "properties": properties, "required": fields, "additionalProperties": False}
+
+
+def list_of(form: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the JSON schema of a list."""
+    return {"type": "array", "items": form}
+
+
+_TEXT = {"type": "string"}
+OPERATIONS = list_of(
+    form_of(
+        op={"type": "string", "enum": list(get_args(Kind))},
+        memory=_TEXT,
+        notes=list_of(_TEXT),
+        text=_TEXT,
+        category={"type": "string", "enum": list(CATEGORIES)},
+        scope={"type": "string", "enum": list(get_args(Scope))},
+        reason=_TEXT,
+        quotes=list_of(form_of(passage={"type": "integer"}, words=_TEXT)),
+    )
+)
+SCHEMA = form_of(operations=OPERATIONS)

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from slowwave.extraction.model.operations import form_of, list_of
 from slowwave.hostile import visible
 from slowwave.memory.book import Book, Memory
+from slowwave.memory.effects import Asked
 from slowwave.memory.model import Candidate
 from slowwave.models.base import estimated_tokens
 from slowwave.secrets.redactor import Redactor
@@ -24,27 +25,8 @@ _TEXTS = dict(
 SYSTEM, LINE_FORM, JUDGE = (_TEXTS[name].rstrip("\n") + "\n" for name in ("extract", "extract in lines", "judge"))
 
 JUDGE_NAME = "verdicts"
-_VERDICT: Mapping[str, Any] = {
-    "number": {"type": "integer"},
-    **{name: {"type": "boolean"} for name in ("supported", "holds", "lasting", "alone")},
-    "why": {"type": "string"},
-}
-JUDGE_SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {
-        "verdicts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": _VERDICT,
-                "required": list(_VERDICT),
-                "additionalProperties": False,
-            },
-        }
-    },
-    "required": ["verdicts"],
-    "additionalProperties": False,
-}
+_FLAGS = {name: {"type": "boolean"} for name in ("supported", "holds", "lasting", "alone")}
+JUDGE_SCHEMA = form_of(verdicts=list_of(form_of(number={"type": "integer"}, **_FLAGS, why={"type": "string"})))
 
 
 def material(project: str, known: Sequence[str], earlier: Sequence[str], new: Sequence[str]) -> str:
@@ -94,7 +76,9 @@ class Known:
     blocks: tuple[str, ...]
 
 
-def known_of(book: Book, notes: Sequence[Candidate], instructions: str, likely: float) -> Known:
+def known_of(
+    book: Book, notes: Sequence[Candidate], instructions: str, likely: float, told: Asked | None = None
+) -> Known:
     """Return what is known about a project and one session of it.
 
     Args:
@@ -102,26 +86,33 @@ def known_of(book: Book, notes: Sequence[Candidate], instructions: str, likely: 
         notes: what the offline path took from the session.
         instructions: the project's own, see :func:`instructions_of`.
         likely: the confidence from which on a note is shown.
+        told: what the session was told and rules say nothing of.
     """
     memories: dict[str, Memory] = {}
-    name_of = _names(book.memories)
+    name_of = {one: f"M{name}" for one, name in _names(book.memories).items()}
+    texts: Mapping[str, str] = told.texts if told else {}
     room = _MEMORY_TOKENS
     for memory in sorted(book.active, key=lambda m: (m.last_seen, m.id), reverse=True):
         room -= estimated_tokens(memory.text) + 4
         if room < 0:
             break
-        memories[f"M{name_of[memory.id]}"] = memory
-    name_of = _names(note.id for note in notes)
-    named = {f"C{name_of[note.id]}": note for note in notes}
+        memories[name_of[memory.id]] = memory
+    names = _names(note.id for note in notes)
+    named = {f"C{names[note.id]}": note for note in notes}
     waiting = {name: note for name, note in named.items() if note.id not in book.done}
     shown = {name: note for name, note in waiting.items() if note.confidence >= likely}
     blocks: list[str] = []
     for title, entries in (("Remembered already:", memories), ("Notes that rules took from this session:", shown)):
-        lines = [f"{name} ({one.category}): {one.text}" for name, one in entries.items()]
+        lines = [
+            f"{name}{'*' * (texts.get(one.id) == one.text)} ({one.category}): {one.text}"
+            for name, one in entries.items()
+        ]
         if lines:
             blocks.append("\n".join((title, *lines)))
     if instructions:
         blocks.append(f"The project's own instructions (need not be remembered):\n{instructions}")
+    if told:
+        blocks.append(told.asked(name_of, {m.id for m in memories.values() if texts.get(m.id) == m.text}))
     unlikely = tuple(note for note in waiting.values() if note.confidence < likely)
     return Known(memories, named, unlikely, tuple(blocks))
 

@@ -81,12 +81,14 @@ class Subject:
         known: what is remembered, the project's instructions, the notes of the offline path, each as a block.
         unread: what is left of the session.
         accept: checks the operations of an answer.
+        schema: the form of its answers.
     """
 
     project: str
     known: tuple[str, ...]
     unread: Unread
     accept: Accept
+    schema: Mapping[str, Any]
 
 
 class Asker:
@@ -119,7 +121,7 @@ class Asker:
         if self.stopped:
             return [Piece(bounds, "stopped", self.stopped)]
         try:
-            answer = self._model.answer(ask_of(about.project, about.known, window, self._most))
+            answer = self._model.answer(ask_of(about.project, about.known, window, self._most, about.schema))
             self._has_answered = True
             found = about.accept(answer, window)
             self._useless = 0
@@ -175,7 +177,9 @@ class Asker:
         return Piece(bounds, "stopped", reason)
 
 
-def ask_of(project: str, known: Sequence[str], window: Window, max_output_tokens: int) -> Ask:
+def ask_of(
+    project: str, known: Sequence[str], window: Window, max_output_tokens: int, schema: Mapping[str, Any] = SCHEMA
+) -> Ask:
     """Return the question about a window."""
     shown = {number: passage.shown(number) for number, passage in window.numbered.items()}
     earlier = [text for number, text in shown.items() if number <= len(window.earlier)]
@@ -183,7 +187,7 @@ def ask_of(project: str, known: Sequence[str], window: Window, max_output_tokens
     user = material(project, known, earlier, new)
     # memories and notes change from night to night, and an answer that was paid for stays good
     identity = material(project, (), earlier, new)
-    return Ask("extract", SYSTEM, user, SCHEMA, SCHEMA_NAME, max_output_tokens, LINE_FORM, is_reply, identity)
+    return Ask("extract", SYSTEM, user, schema, SCHEMA_NAME, max_output_tokens, LINE_FORM, is_reply, identity)
 
 
 def halved_bounds(

@@ -31,7 +31,7 @@ from slowwave.memory.model import (
 from slowwave.models.base import Answer
 from slowwave.secrets.blocklist import ERASED
 from slowwave.secrets.redactor import Redactor
-from slowwave.shell.outside import outside
+from slowwave.shell.mentioned import outside
 
 PERSONAL = ("preference", "constraint", "decision")
 # a note that nobody judged waits; what the model says of its own certainty counts nothing (docs/decisions/0030)

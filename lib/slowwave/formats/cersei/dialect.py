@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.cersei.client import BARE_ROLES
+from slowwave.formats.cersei import BARE_ROLES
 from slowwave.formats.cersei.records import KNOWN_TYPES, MESSAGE_TYPES, Body, CerseiMessage, Entry, summary_message
 from slowwave.formats.client import Notes
 from slowwave.formats.lines import read_records, relaxed_collector
@@ -46,11 +46,7 @@ class Cersei:
         self.mode: Mode = mode
 
     def read(self, files: SessionFiles) -> CerseiTranscript:
-        """Read all parts of a session; a tombstone deletes its target in any part, also a later one.
-
-        Raises:
-            UnreadableError: a part cannot be opened.
-        """
+        """Read all parts of a session; a tombstone deletes its target in any part, also a later one."""
         result = CerseiTranscript(self.name, files, problems=list(files.problems))
         placed: list[CerseiMessage] = []
         with relaxed_collector():
@@ -77,7 +73,7 @@ class Cersei:
         return self._tail(files, notes)
 
     def _tail(self, files: SessionFiles, notes: Notes | None) -> CerseiTranscript | None:
-        from slowwave.formats.cersei.tail import tail_of  # noqa: PLC0415  # only contexts need it
+        from slowwave.formats.cersei.records import tail_of  # noqa: PLC0415  # only contexts need it
 
         found = tail_of(files, notes) if self.mode == "seed" else None
         if found is None:
@@ -97,8 +93,8 @@ class Cersei:
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return the messages that a resumed run would start with, by the rules of this mode.
 
-        Raises:
-            UnreadableError: mode ``code`` meets what Cersei's loader refuses (over 200 MB, bytes that are not UTF-8).
+        Raises UnreadableError: mode ``code`` meets what Cersei's loader refuses (over 200 MB, bytes that are not
+        UTF-8).
         """
         if self.mode == "code":
             return code_messages(transcript.files)
@@ -142,8 +138,7 @@ _PART = re.compile(r"_part(\d+)$")
 def code_messages(files: SessionFiles) -> list[Message]:
     """Return the messages of the user, assistant and system entries that no tombstone names.
 
-    Raises:
-        UnreadableError: Cersei refuses this session.
+    Raises UnreadableError: Cersei refuses this session.
     """
     paths = _contiguous(files.paths)
     total = sum(path.stat().st_size for path in paths)
@@ -215,17 +210,13 @@ class CerseiBare:
     name = "cersei-bare"
 
     def read(self, files: SessionFiles) -> Transcript:
-        """Read the file; a bad line is reported and does not fail it, as it would in Cersei.
-
-        Raises:
-            UnreadableError: the file cannot be opened.
-        """
+        """Read the file; a bad line is reported and does not fail it, as it would in Cersei."""
         result = Transcript(self.name, files, problems=list(files.problems))
         for part, path in enumerate(files.paths):
             for span, body in read_records(path, _BARE_DECODER, result.problems, part=part):
                 result.records += 1
                 if body.role in BARE_ROLES:
-                    result.messages.append(CerseiMessage(Entry(body.role, message=body), span))
+                    result.messages.append(CerseiMessage(Entry(type=body.role, message=body), span))
                 else:
                     kind = f"role {body.role}"
                     result.unknown_types[kind] = result.unknown_types.get(kind, 0) + 1

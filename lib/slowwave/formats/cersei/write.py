@@ -9,14 +9,13 @@ import orjson
 
 from slowwave.errors import UsageError
 from slowwave.files import private_folder
-from slowwave.formats.append import SUFFIX, append_forking, append_record, numbered_parts, session_stem
 from slowwave.formats.cersei.dialect import CERSEI
 from slowwave.formats.cersei.records import CerseiMessage
+from slowwave.formats.changes import append_forking, append_record
 from slowwave.formats.claude.write import ClaimedWriter, Content, blocks_of, last_record, place_of, said
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import SessionFiles
-from slowwave.formats.sessions import base_path
-from slowwave.formats.times import offset_time
+from slowwave.formats.model import SessionFiles, offset_time
+from slowwave.formats.sessions import SUFFIX, base_path, numbered_parts, session_stem
 from slowwave.formats.writing import (
     LINES,
     Compaction,
@@ -103,9 +102,8 @@ class CerseiWriter(ClaimedWriter):
     def message(self, target: Target, draft: Draft) -> str:
         """Append an entry; results are blocks of a user entry.
 
-        Raises:
-            NotFoundError: the parent is not there.
-            UsageError: a user's entry is to have a parent: only those of the assistant name one.
+        Raises NotFoundError: the parent is not there; UsageError: a user's entry is to have a parent: only those of the
+        assistant name one.
         """
         if draft.parent is not None:
             if draft.role != "assistant":
@@ -130,8 +128,7 @@ class CerseiWriter(ClaimedWriter):
     def compaction(self, target: Target, compaction: Compaction) -> str:
         """Append a summary of the oldest messages that were not hidden yet, up to the first one that stays.
 
-        Raises:
-            NotFoundError: the first message that is to stay is not among those that are still sent.
+        Raises NotFoundError: the first message that is to stay is not among those that are still sent.
         """
         made = self.means.ids()
 
@@ -181,8 +178,7 @@ def _parts(target: Target) -> tuple[Path, ...]:
 def _messages_before(files: SessionFiles, keep_from: str | None) -> int:
     """Return how many of the messages that are still sent stand before one of them; all for None.
 
-    Raises:
-        NotFoundError: it is not among them.
+    Raises NotFoundError: it is not among them.
     """
     sent = [m.id for m in CERSEI.context(CERSEI.read(files)) if isinstance(m, CerseiMessage)]  # not the summary before
     if keep_from is None:
@@ -195,8 +191,7 @@ def _messages_before(files: SessionFiles, keep_from: str | None) -> int:
 def cersei_path(files: SessionFiles, message_id: str) -> set[Where]:
     """Return the places of the entries up to a message, and of the tombstones that concern them, wherever they lie.
 
-    Raises:
-        NotFoundError: no message that counts has this id.
+    Raises NotFoundError: no message that counts has this id.
     """
     shown = {m.id for m in CERSEI.read(files).messages}
     if message_id not in shown:
@@ -223,8 +218,7 @@ class BareWriter(ClaimedWriter):
     def message(self, target: Target, draft: Draft) -> str:
         """Append a message; it gets no id.
 
-        Raises:
-            UsageError: it is to follow an older message: without ids it can only follow the last one.
+        Raises UsageError: it is to follow an older message: without ids it can only follow the last one.
         """
         if draft.parent is not None:
             raise UsageError(f"{target.id}: messages of {self.dialect} have no ids, so each follows the last one")
@@ -234,11 +228,7 @@ class BareWriter(ClaimedWriter):
         return ""
 
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
-        """Copy all messages.
-
-        Raises:
-            UsageError: only a path is wanted: messages without ids name none.
-        """
+        """Copy all messages. Raises UsageError: only a path is wanted: messages without ids name none."""
         if at is not None:
             raise UsageError(f"{target.id}: messages of {self.dialect} have no ids, so a fork copies all of them")
         files = SessionFiles(target.id, target.files)

@@ -9,9 +9,20 @@ from typing import Any, cast
 import msgspec
 
 from slowwave.formats.messages import Links, PlainMessage, blocks_of, set_parent
-from slowwave.formats.model import Block, Content, Injected, Message, Origin, Role, Span, Text, ToolResult
-from slowwave.formats.salvage import decoded, whole
-from slowwave.formats.times import parse_time
+from slowwave.formats.model import (
+    Block,
+    Content,
+    Injected,
+    Message,
+    Origin,
+    Role,
+    Span,
+    Text,
+    ToolResult,
+    decoded,
+    parse_time,
+    whole,
+)
 
 
 class Head(msgspec.Struct, gc=False):

@@ -7,9 +7,8 @@ from itertools import takewhile
 from typing import Any, NamedTuple, cast
 
 from slowwave.formats.claude.records import DECODER, SPOKEN, Envelope, Node, Tree
-from slowwave.formats.model import Problem, SessionFiles
+from slowwave.formats.model import Problem, SessionFiles, parse_time
 from slowwave.formats.tail import Suffix
-from slowwave.formats.times import parse_time
 
 # Client 2.0.76 writes no preserved messages and ignores them (tried with the real one).
 FIRST_THAT_KEEPS = (2, 1)
@@ -244,17 +243,11 @@ _ROWS = ("user", "assistant", "system", "attachment")
 
 
 class Mark(NamedTuple):
-    """What the last ``last-prompt`` says.
+    """What the last ``last-prompt`` says."""
 
-    Attributes:
-        leaf: the record that it names, None when there is none.
-        exact: exactly that record is meant, not what was said below it.
-        is_cleared: a rewind took back everything.
-    """
-
-    leaf: str | None = None
-    exact: bool = False
-    is_cleared: bool = False
+    leaf: str | None = None  # the record that it names, None when there is none
+    exact: bool = False  # exactly that record is meant, not what was said below it
+    is_cleared: bool = False  # a rewind took back everything
 
 
 def is_boundary(node: Node) -> bool:
@@ -290,9 +283,8 @@ def last_prompt(tree: Tree) -> Mark:
 def leaf_of(tree: Tree, *, is_kept: bool) -> str | None:
     """Return the user or assistant record that the conversation ends with.
 
-    Args:
-        tree: the records of the main conversation.
-        is_kept: a compaction preserved messages. A named record that was gone on from does not count then.
+    ``tree``: the records of the main conversation. ``is_kept``: a compaction preserved messages. A named record that
+    was gone on from does not count then.
     """
     mark = last_prompt(tree)
     if mark.is_cleared:
@@ -406,11 +398,7 @@ def window_of(tree: Tree) -> Tree | None:
 
 
 def tail_of(files: SessionFiles) -> Tail | None:
-    """Return the window of a session when its last records hold one, else None.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
+    """Return the window of a session when its last records hold one, else None."""
     suffix = Suffix(files.paths, DECODER)
     tree = _back_to_boundary(suffix)
     while tree is not None:

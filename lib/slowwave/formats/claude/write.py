@@ -13,16 +13,15 @@ import orjson
 
 from slowwave.errors import RefusedError, UsageError
 from slowwave.files import private_folder
-from slowwave.formats.append import append_record, append_records
-from slowwave.formats.claude.client import UNKNOWN
+from slowwave.formats.changes import append_record, append_records
+from slowwave.formats.claude import UNKNOWN
 from slowwave.formats.claude.dialect import CLAUDE
 from slowwave.formats.claude.records import Node, Tree
 from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import REFUSALS, SessionFiles, Span, Text, Thinking, ToolCall
+from slowwave.formats.model import REFUSALS, SessionFiles, Span, millisecond_time, parse_time
 from slowwave.formats.sessions import StoredSession, base_path
 from slowwave.formats.tail import lines_backward
-from slowwave.formats.times import millisecond_time, parse_time
 from slowwave.formats.walk import SIDE_FOLDER
 from slowwave.formats.writing import (
     Compaction,
@@ -33,6 +32,7 @@ from slowwave.formats.writing import (
     Target,
     Where,
     Writer,
+    client_blocks,
     marked,
     record_with,
     unknown,
@@ -60,19 +60,7 @@ _CONTINUED = (
 
 def blocks_of(content: Content) -> list[Mapping[str, object]]:
     """Return content as blocks of the API; text becomes one text block, mappings stay as they are."""
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [_block(item) for item in content]
-
-
-def _block(item: Mapping[str, object] | Text | Thinking | ToolCall) -> Mapping[str, object]:
-    if isinstance(item, Text):
-        return {"type": "text", "text": item.text}
-    if isinstance(item, Thinking):
-        return {"type": "thinking", "thinking": item.text, "signature": ""}
-    if isinstance(item, ToolCall):
-        return {"type": "tool_use", "id": item.id, "name": item.name, "input": item.args}
-    return item
+    return client_blocks(content, call=("tool_use", "input"), thinking={"signature": ""})
 
 
 def result_block(call_id: str, content: Content, *, is_error: bool) -> Mapping[str, object]:
@@ -247,8 +235,7 @@ class ClaimedWriter(Writer):
 def _refuse_claimed(dialect: str, target: Target, means: Means) -> None:
     """Refuse a session that a running client says to have open.
 
-    Raises:
-        RefusedError: one does; the message names its process.
+    Raises RefusedError: one does; the message names its process.
     """
     folder = target.path.parent
     inside = next((above for above in target.path.parents if above.name == SIDE_FOLDER), None)
@@ -273,8 +260,7 @@ class ClaudeWriter(ClaimedWriter):
     def alone(self, target: Target) -> Generator[None]:
         """Look whether the client notes the session as open; one of a sub-agent is refused.
 
-        Raises:
-            UsageError: the session is a sub-agent's, which nobody resumes by itself.
+        Raises UsageError: the session is a sub-agent's, which nobody resumes by itself.
         """
         if target.side:
             raise UsageError(f"{target.id}: a sub-agent's session belongs to the session it works for; write there")
@@ -304,9 +290,8 @@ class ClaudeWriter(ClaimedWriter):
     def compaction(self, target: Target, compaction: Compaction) -> str:
         """Append a boundary and a summary in one write; what stays is named by its records.
 
-        Raises:
-            NotFoundError: the client would not send the message that is to stay first.
-            UsageError: messages are to stay, and the session is one of a client that would drop them (before 2.1).
+        Raises NotFoundError: the client would not send the message that is to stay first; UsageError: messages are to
+        stay, and the session is one of a client that would drop them (before 2.1).
         """
         boundary, made = self.means.ids(), self.means.ids()
 
@@ -339,8 +324,7 @@ class ClaudeWriter(ClaimedWriter):
     def name(self, target: Target, name: str) -> None:
         """Append the title that a person gave; the last one counts.
 
-        Raises:
-            UsageError: the name is empty: the client takes no title away.
+        Raises UsageError: the name is empty: the client takes no title away.
         """
         if not name.strip():
             raise UsageError(f"{target.id}: claude keeps a title once it has one; give it another one")
@@ -398,9 +382,8 @@ class ClaudeWriter(ClaimedWriter):
     def _uuid(self, target: Target, message_id: str) -> str:
         """Return the uuid of a record, given by that or by the API's id of its message (then its last piece).
 
-        Raises:
-            NotFoundError: no record has this id.
-            UsageError: a compaction came after it: the client would go on from somewhere else.
+        Raises NotFoundError: no record has this id; UsageError: a compaction came after it: the client would go on from
+        somewhere else.
         """
         files = target.files or (target.path,)
         found = record_with(files, message_id, lambda record: _is(record, message_id))
@@ -456,12 +439,8 @@ def said(draft: Draft) -> Content:
 def claude_path(files: SessionFiles, message_id: str) -> set[Where]:
     """Return the places of the records from the first message to this one, over compactions.
 
-    Args:
-        files: the session.
-        message_id: a record's uuid, or the API's id of a message: then all its pieces are taken.
-
-    Raises:
-        NotFoundError: no record of the main conversation has it.
+    ``message_id``: a record's uuid, or the API's id of a message: then all its pieces are taken. Raises NotFoundError:
+    no record of the main conversation has it.
     """
     tree = CLAUDE.read(files).tree
     ends = [n for n in tree.by_uuid.values() if message_id in (n.env.uuid, _message_id(n))]

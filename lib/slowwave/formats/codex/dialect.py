@@ -15,7 +15,7 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.formats.client import Told
-from slowwave.formats.codex.client import find_rollout, home_of, present, thread_name
+from slowwave.formats.codex import find_rollout, home_of, present, thread_name
 from slowwave.formats.codex.messages import CodexMessage, Place
 from slowwave.formats.codex.records import (
     DECODER,
@@ -34,8 +34,17 @@ from slowwave.formats.codex.records import (
 from slowwave.formats.codex.replay import History, repaired, replay, rolled_back, summary_of, tail_of
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.messages import PlainMessage, set_parent
-from slowwave.formats.model import Message, Other, Problem, SessionFiles, SessionKind, Span, Text, Transcript
-from slowwave.formats.times import parse_time
+from slowwave.formats.model import (
+    Message,
+    Other,
+    Problem,
+    SessionFiles,
+    SessionKind,
+    Span,
+    Text,
+    Transcript,
+    parse_time,
+)
 
 # A fork of a fork of ...: more than this is a circle that somebody made by hand.
 _MOST_ANCESTORS = 100
@@ -56,11 +65,7 @@ class Codex:
     decoder = DECODER
 
     def read(self, files: SessionFiles) -> CodexTranscript:
-        """Read a session, all messages in file order; rolled-back ones are not active.
-
-        Raises:
-            UnreadableError: a file cannot be opened.
-        """
+        """Read a session, all messages in file order; rolled-back ones are not active."""
         result = self.read_own(files)
         if result.is_paginated:  # the client looks for a base in no other rollout
             with relaxed_collector():
@@ -71,9 +76,6 @@ class Codex:
         """Read only what a session itself holds: all of its messages, but none of the lines that a fork refers to.
 
         What needs no context reads a chain of forks in this way: each one would read all of its ancestors again.
-
-        Raises:
-            UnreadableError: a file cannot be opened.
         """
         files = SessionFiles(files.id, tuple(present(path) for path in files.paths), files.problems)
         result = CodexTranscript(self.name, files, problems=list(files.problems))

@@ -26,8 +26,8 @@ from slowwave.formats.model import (
     Text,
     Thinking,
     ToolCall,
+    parse_time,
 )
-from slowwave.formats.times import parse_time
 
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "developer": "system", "system": "system"}
 _TEXTS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
@@ -51,21 +51,15 @@ class Limit(NamedTuple):
 
 
 class CodexMessage(Message, msgspec.Struct, gc=False, eq=False):
-    """An item with its place; the content is decoded when it is first looked at.
-
-    Attributes:
-        as_sent: arguments of calls stay the JSON text that the client sends, as in a context.
-        live: False once a rollback took the message out of the conversation.
-        limit: how much of an output the client sends, None for all of it.
-    """
+    """An item with its place; the content is decoded when it is first looked at."""
 
     item: Item
     span: Span
     stamp: str | None
     place: Place
-    as_sent: bool = False
-    live: bool = True
-    limit: Limit | None = None
+    as_sent: bool = False  # arguments of calls stay the JSON text that the client sends, as in a context
+    live: bool = True  # False once a rollback took the message out of the conversation
+    limit: Limit | None = None  # how much of an output the client sends, None for all of it
     opened: Content | None = None
     parent: str | None = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
-from slowwave.formats.model import REFUSALS, Span
-from slowwave.formats.salvage import clean, decoded, whole
+from slowwave.formats.model import REFUSALS, Span, clean, decoded, whole
 
 # Line types of every era (formats.md §8.2); all but the first three carry nothing that the model sees.
 KNOWN_TYPES = frozenset(
@@ -75,20 +74,15 @@ _RAWS = ("content", "arguments", "input", "action", "output", "summary")
 
 
 class Line(msgspec.Struct, gc=False):
-    """A line with its place.
+    """A line with its place."""
 
-    Attributes:
-        kind: the line's type; items of bare rollouts are ``response_item``, their header is ``session_meta``.
-        body: the payload, or the whole line in a bare rollout; where it can be, a view of bytes that are held anyway.
-        lost: the client cannot parse the line that it stands on, so no context has it.
-    """
-
-    kind: str
+    kind: str  # the line's type; items of bare rollouts are ``response_item``, their header is ``session_meta``
+    # the payload, or the whole line in a bare rollout; where it can be, a view of bytes that are held anyway
     body: msgspec.Raw
     span: Span
     timestamp: str | None
     ordinal: int | None
-    lost: bool = False
+    lost: bool = False  # the client cannot parse the line that it stands on, so no context has it
 
     def fields(self) -> dict[str, Any]:
         """Return the payload as a dictionary, empty when it is none."""

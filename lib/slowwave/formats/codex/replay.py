@@ -60,10 +60,8 @@ Sent = CodexMessage | PlainMessage
 def replay(lines: Sequence[Line], *, is_paginated: bool = False, is_parsed: bool = False) -> list[Sent]:
     """Return the messages after all lines, without the client's repairs and with the harness's own.
 
-    Args:
-        lines: the rollout, or its end.
-        is_paginated: its header says so.
-        is_parsed: what the client cannot parse was left out before.
+    ``lines``: the rollout, or its end. ``is_paginated``: its header says so. ``is_parsed``: what the client cannot
+    parse was left out before.
     """
     lines = lines if is_parsed else parsed(lines)
     window = None
@@ -249,11 +247,8 @@ class _Turn:
 def base_of(lines: Sequence[Line], *, is_whole: bool = True) -> tuple[int | None, set[int]]:
     """Return the index of the newest compaction that holds the whole history, and those that were rolled back.
 
-    The first is None when no such compaction is left.
-
-    Args:
-        lines: the rollout, or its end.
-        is_whole: whether nothing stands before them; else a turn counts only when its beginning is among them.
+    The first is None when no such compaction is left. ``lines``: the rollout, or its end. ``is_whole``: whether nothing
+    stands before them; else a turn counts only when its beginning is among them.
     """
     # a rollback before the end of a rollout may be of the very turn that this end begins in
     if is_whole and not any(rolled_back(line) for line in lines):
@@ -465,11 +460,7 @@ class Tail(NamedTuple):
 
 
 def tail_of(files: SessionFiles) -> Tail | None:
-    """Return the last lines of a rollout when they hold the base of its context and the turn around it, else None.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
+    """Return the last lines of a rollout when they hold the base of its context and the turn around it, else None."""
     if any(path.suffix != ".jsonl" or not path.is_file() for path in files.paths):
         return None
     header = first_record(files.paths[0], DECODER) if len(files.paths) == 1 else None

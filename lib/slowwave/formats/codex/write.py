@@ -18,8 +18,8 @@ import orjson
 
 from slowwave.errors import UsageError
 from slowwave.files import atomic_write, private_folder
-from slowwave.formats.append import append_record, append_records
-from slowwave.formats.codex.client import SESSIONS, home_of, thread_in_name, writer_lock
+from slowwave.formats.changes import append_record, append_records
+from slowwave.formats.codex import SESSIONS, home_of, thread_in_name, writer_lock
 from slowwave.formats.codex.dialect import CODEX, CodexTranscript
 from slowwave.formats.codex.messages import (
     SUMMARY_PREFIX,
@@ -34,9 +34,7 @@ from slowwave.formats.codex.messages import (
 from slowwave.formats.codex.records import KNOWN_ITEMS, Line, is_of_sub_agent, is_paginated, item_of
 from slowwave.formats.codex.replay import USER_TOKENS, Sent, is_boundary, replay, rolled_back, starts_turn
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
-from slowwave.formats.salvage import whole
-from slowwave.formats.times import millisecond_time
+from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall, millisecond_time, whole
 from slowwave.formats.writing import Compaction, Content, Draft, Target, Writer, first_record, records_backward, unknown
 
 # Lines as Codex writes them, for appending: one JSON object with its newline, nothing decided here.
@@ -176,8 +174,7 @@ class CodexWriter(Writer):
     def message(self, target: Target, draft: Draft) -> str:
         """Append what somebody said, and calls, each as an item; return the id of the first one.
 
-        Raises:
-            UsageError: it is to follow an older message: lines of a rollout follow each other.
+        Raises UsageError: it is to follow an older message: lines of a rollout follow each other.
         """
         if draft.parent is not None:
             raise UsageError(f"{target.id}: a rollout of codex has no branches; a message follows the last one")
@@ -198,11 +195,8 @@ class CodexWriter(Writer):
         """Append a compaction with its whole replacement history; return the id of the summary's item.
 
         As in the client, the user's messages before it stay, newest first up to 20,000 tokens; the summary follows
-        them, and what is to stay as it is follows the summary.
-
-        Raises:
-            NotFoundError: no item that would be sent has the id of the first one that is to stay.
-            UsageError: the rollout is of a version that knew no compactions.
+        them, and what is to stay as it is follows the summary. Raises NotFoundError: no item that would be sent has the
+        id of the first one that is to stay; UsageError: the rollout is of a version that knew no compactions.
         """
         uuid = self.means.ids()
         summary = summary_item(compaction.summary, uuid=uuid)
@@ -216,8 +210,7 @@ class CodexWriter(Writer):
     def clear(self, target: Target, calls: Collection[str], text: str) -> None:
         """Append a replacement history that is the history itself, without what these calls returned.
 
-        Raises:
-            UsageError: the rollout is of a version that knew no compactions.
+        Raises UsageError: the rollout is of a version that knew no compactions.
         """
         self._replace(target, self.means.ids(), None, lambda whole: cleared(whole, calls, text))
 
@@ -247,8 +240,7 @@ class CodexWriter(Writer):
     def name(self, target: Target, name: str) -> None:
         """Append the name to the index of the home and make it durable, as the client does; the last line counts.
 
-        Raises:
-            UsageError: the rollout lies in no Codex home, or the name is empty.
+        Raises UsageError: the rollout lies in no Codex home, or the name is empty.
         """
         home, thread = home_of(target.path), self._thread(target)
         if home is None or not thread:
@@ -266,9 +258,8 @@ class CodexWriter(Writer):
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
         """Begin a thread that refers to this one, whole or up to a message; nothing is copied.
 
-        Raises:
-            NotFoundError: there is no such message.
-            UsageError: its client has no such fork of it; the message says why.
+        Raises NotFoundError: there is no such message; UsageError: its client has no such fork of it, the message says
+        why.
         """
         del folder
         meta, now = forkable(target.path, target.id), self.means.clock.now()
@@ -336,8 +327,7 @@ def _ordinal(record: dict[str, Any]) -> int | None:
 def replacement(whole: CodexTranscript, summary: Item, keep_from: str | None) -> list[Item]:
     """Return the replacement history: the user's messages, the summary, and what stays from ``keep_from`` on.
 
-    Raises:
-        NotFoundError: no item that would be sent has that id.
+    Raises NotFoundError: no item that would be sent has that id.
     """
     lines = [*whole.inherited, *whole.lines]
     sent = replay(lines, is_paginated=whole.is_paginated)
@@ -392,9 +382,7 @@ def is_rolled_back(whole: CodexTranscript) -> bool:
 def forkable(path: Path, session_id: str) -> Mapping[str, Any]:
     """Return the header of a rollout that can be forked.
 
-    Raises:
-        UsageError: its client forks none such; the message says why.
-        UnreadableError: it cannot be opened.
+    Raises UsageError: its client forks none such; the message says why.
     """
     record = first_record(path)
     payload: object = record.get("payload")
@@ -420,10 +408,7 @@ class End(NamedTuple):
 def end_of(path: Path, session_id: str, at: str | None) -> End:
     """Return where the history ends that a fork shares: behind a message, or behind the last whole line.
 
-    Raises:
-        NotFoundError: there is no such message.
-        UsageError: a call that was made before it is answered behind it.
-        UnreadableError: the file cannot be opened.
+    Raises NotFoundError: there is no such message; UsageError: a call that was made before it is answered behind it.
     """
     calls: set[str] = set()
     offset, end = 0, End(0, 0)
@@ -454,12 +439,7 @@ def end_of(path: Path, session_id: str, at: str | None) -> End:
 def header(meta: Mapping[str, Any], thread: str, window: str, end: End, at: str) -> dict[str, object]:
     """Return the payload of a fork's header: its parent's, under ids of its own.
 
-    Args:
-        meta: the parent's.
-        thread: id of the fork.
-        window: id of its context window.
-        end: where the shared history ends.
-        at: the time, as the client writes it.
+    ``meta``: the parent's. ``end``: where the shared history ends. ``at``: the time, as the client writes it.
     """
     parent = str(meta["id"])
     base = {"thread_id": parent, "end_ordinal_exclusive": end.ordinal, "end_byte_offset": end.offset}

@@ -35,10 +35,12 @@ from slowwave.formats.model import (
     ToolCall,
     ToolResult,
     Transcript,
+    clean,
+    decoded,
+    offset_time,
+    parse_time,
 )
-from slowwave.formats.salvage import clean, decoded
 from slowwave.formats.tail import Suffix, first_record
-from slowwave.formats.times import offset_time, parse_time
 
 # Lines of crabtalk's sessions and the messages made of them: OpenAI's shapes, without ids or times of their own.
 
@@ -130,16 +132,11 @@ def meta_line(agent: str, sender: str, *, at: datetime, title: str = "", uptime:
 
 
 class CrabtalkTranscript(Transcript):
-    """A session with what its first line says.
+    """A session with what its first line says."""
 
-    Attributes:
-        meta: the first record, or None where it is no metadata; crabtalk refuses such a file.
-        meta_line: the number of its line; crabtalk wants it on the first one.
-        spoken: the messages and markers in file order, as ``messages``.
-    """
-
-    meta: Meta | None = None
-    meta_line: int = 0
+    meta: Meta | None = None  # the first record, or None where it is no metadata; crabtalk refuses such a file
+    meta_line: int = 0  # the number of its line; crabtalk wants it on the first one
+    # the messages and markers in file order, as ``messages``
     spoken: list[CrabtalkMessage] = msgspec.field(default_factory=list[CrabtalkMessage])
 
     def take(self, span: Span, line: Line) -> str | None:
@@ -165,11 +162,7 @@ class Crabtalk:
     decoder = DECODER
 
     def read(self, files: SessionFiles) -> CrabtalkTranscript:
-        """Read a session, all messages in file order, compact markers as summaries.
-
-        Raises:
-            UnreadableError: a file cannot be opened.
-        """
+        """Read a session, all messages in file order, compact markers as summaries."""
         result = CrabtalkTranscript(self.name, files, problems=list(files.problems))
         read_linear(result, DECODER, result.take)
         result.messages = list[Message](result.spoken)
@@ -188,8 +181,7 @@ class Crabtalk:
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return the last summary and what came after it; everything where nothing was compacted.
 
-        Raises:
-            UnreadableError: the first line is no metadata, so crabtalk would refuse to load the session.
+        Raises UnreadableError: the first line is no metadata, so crabtalk would refuse to load the session.
         """
         whole = transcript if isinstance(transcript, CrabtalkTranscript) else self.read(transcript.files)
         skipped = {line for p in whole.problems if p.kind in SKIPPED for line in range(p.line, p.line + p.lines)}
@@ -287,11 +279,7 @@ _MOST_HITS = 50
 
 
 def tail_of(files: SessionFiles) -> tuple[Meta, list[CrabtalkMessage]] | None:
-    """Return the metadata of a sound session and its messages from the last marker on, else None.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
+    """Return the metadata of a sound session and its messages from the last marker on, else None."""
     meta = _meta(files)
     if meta is None:
         return None
@@ -344,11 +332,7 @@ class MetaLine(NamedTuple):
 
 
 def meta_line_of(path: Path) -> MetaLine | None:
-    """Return the metadata that a file begins with, or None when its first record is something else.
-
-    Raises:
-        UnreadableError: the file cannot be opened or read.
-    """
+    """Return the metadata that a file begins with, or None when its first record is something else."""
     problems: list[Problem] = []
     for span, line in islice(read_records(path, DECODER, problems), 1):
         meta = meta_of(line, span)
@@ -359,8 +343,7 @@ def meta_line_of(path: Path) -> MetaLine | None:
 def session_meta(path: Path) -> MetaLine:
     """Return the metadata of a session that crabtalk would load.
 
-    Raises:
-        UnreadableError: the file cannot be read, or its first line is no metadata.
+    Raises UnreadableError: the file cannot be read, or its first line is no metadata.
     """
     found = meta_line_of(path)
     if found is None or found.span.number != 1:
@@ -371,8 +354,7 @@ def session_meta(path: Path) -> MetaLine:
 def changed_line(span: Span, changes: Mapping[str, object]) -> bytes:
     """Return the line of metadata with some fields changed, without a newline.
 
-    Raises:
-        UnicodeEncodeError: a change is no valid text.
+    Raises UnicodeEncodeError: a change is no valid text.
     """
     fields = cast("dict[str, object]", json.loads(clean(span.raw)))
     text = json.dumps({**fields, **changes}, ensure_ascii=False, separators=(",", ":"))
@@ -392,17 +374,11 @@ _MOST_BYTES = 200
 
 
 class Place(NamedTuple):
-    """Where a name puts a session among those of its agent.
+    """Where a name puts a session among those of its agent."""
 
-    Attributes:
-        sender: the sender's slug.
-        seq: the number of the session among those of the agent and the sender.
-        titles: the slugs of the titles that it was given, the first one first.
-    """
-
-    sender: str
-    seq: int
-    titles: tuple[str, ...]
+    sender: str  # the sender's slug
+    seq: int  # the number of the session among those of the agent and the sender
+    titles: tuple[str, ...]  # the slugs of the titles that it was given, the first one first
 
 
 def sender_slug(sender: str) -> str:
@@ -440,9 +416,7 @@ def session_id(agent: str, sender: str, seq: int) -> str:
 def id_of(name: str, meta: Meta | None) -> str:
     """Return the id of a file: agent, sender and number where name and metadata agree, else the whole name.
 
-    Args:
-        name: the file's name.
-        meta: its first line; without one only the name is left.
+    ``meta``: its first line; without one only the name is left.
     """
     place = place_of(name, meta.agent) if meta is not None else None
     if meta is None or place is None:
@@ -453,10 +427,8 @@ def id_of(name: str, meta: Meta | None) -> str:
 def latest_session(files: Iterable[tuple[str, Meta | None]], agent: str, sender: str) -> str | None:
     """Return the name of the latest session of an agent and a sender.
 
-    Args:
-        files: name and metadata of each file; a file without metadata is judged by its name alone.
-        agent: the agent's name.
-        sender: who talks to it, as in ``created_by``.
+    ``files``: name and metadata of each file; a file without metadata is judged by its name alone. ``sender``: who
+    talks to it, as in ``created_by``.
     """
     found = [(place.seq, name) for name, meta in files if (place := _owned(name, meta, agent, sender)) is not None]
     return max(found)[1] if found else None
@@ -475,8 +447,7 @@ def _owned(name: str, meta: Meta | None, agent: str, sender: str) -> Place | Non
 def checked_agent(agent: str) -> str:
     """Return an agent's name when it can begin a file's name: crabtalk puts it there as it is.
 
-    Raises:
-        UsageError: it is empty, too long or a hidden name, or holds a separator or a control character.
+    Raises UsageError: it is empty, too long or a hidden name, or holds a separator or a control character.
     """
     odd = not agent or agent.startswith(".") or any(c in "/\\" or not c.isprintable() for c in agent)
     if odd or len(agent.encode("utf-8", "replace")) > _MOST_BYTES // 2:

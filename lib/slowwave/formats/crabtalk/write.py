@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeVar
 
 from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.files import NO_LINKS, TEMP_PREFIX, at_fault_point, fsync_folder, move_file, private_folder, write_all
-from slowwave.formats.append import append_records
+from slowwave.formats.changes import append_records, file_state, rewrite_without
 from slowwave.formats.crabtalk import dialect as crabtalk
-from slowwave.formats.crabtalk.client import running_since
+from slowwave.formats.crabtalk import running_since
 from slowwave.formats.crabtalk.dialect import (
     SUFFIX,
     Meta,
@@ -33,7 +33,6 @@ from slowwave.formats.crabtalk.dialect import (
 )
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import Text, Thinking, ToolCall
-from slowwave.formats.rewrite import file_state, rewrite_without
 from slowwave.formats.writing import Block, Compaction, Draft, Target, Writer, check_speaker, valid
 from slowwave.locks import locked_file
 
@@ -46,8 +45,7 @@ class CrabtalkWriter(Writer):
     def path(self, folder: Path, session_id: str) -> Path:
         """Return the file of a new session, which is called ``AGENT_SENDER_NUMBER``.
 
-        Raises:
-            UsageError: the id is none, or not behind all numbers that the agent and the sender have.
+        Raises UsageError: the id is none, or not behind all numbers that the agent and the sender have.
         """
         agent, sender, number = identity(session_id, folder)
         due = next_number(folder, agent, sender)
@@ -58,8 +56,7 @@ class CrabtalkWriter(Writer):
     def new_id(self, folder: Path, origin: Target | None = None) -> str:
         """Return agent, sender and the next number of theirs, for a copy of ``origin``.
 
-        Raises:
-            UsageError: nothing says whose session it is.
+        Raises UsageError: nothing says whose session it is.
         """
         if origin is None:
             raise UsageError("a session of crabtalk is called AGENT_SENDER_NUMBER: name it so")
@@ -69,8 +66,7 @@ class CrabtalkWriter(Writer):
     def begin(self, folder: Path, agent: str, sender: str) -> Path:
         """Begin a session without messages under the next number, and return its file.
 
-        Raises:
-            UsageError: the agent's name cannot begin a file's name, or a name is no valid text.
+        Raises UsageError: the agent's name cannot begin a file's name, or a name is no valid text.
         """
         line = valid(lambda: crabtalk.meta_line(checked_agent(agent), sender, at=self.means.clock.now()))
         return create(folder, agent, sender, [line], fsync=self.means.fsync)
@@ -95,8 +91,7 @@ class CrabtalkWriter(Writer):
     def compaction(self, target: Target, compaction: Compaction) -> str:
         """Append a marker, behind which crabtalk goes on reading.
 
-        Raises:
-            UsageError: a message before it is to be kept: crabtalk keeps none.
+        Raises UsageError: a message before it is to be kept: crabtalk keeps none.
         """
         if compaction.keep_from is not None:
             raise UsageError(f"{target.id}: crabtalk keeps no message before a compact marker; nothing was written")
@@ -106,8 +101,7 @@ class CrabtalkWriter(Writer):
     def name(self, target: Target, name: str) -> None:
         """Give the session a title, and its file the name that goes with it; an empty one leaves the file's name.
 
-        Raises:
-            RefusedError: crabtalk runs: it would go on writing to the name that the file had.
+        Raises RefusedError: crabtalk runs: it would go on writing to the name that the file had.
         """
         if running_since(self.means.home, target.path) is not None:
             raise RefusedError(f"session {target.id}: crabtalk runs and knows the file by its name; stop it first")
@@ -128,8 +122,7 @@ class CrabtalkWriter(Writer):
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
         """Copy a session under the number of ``new_id``; its messages stay byte for byte as they are.
 
-        Raises:
-            UsageError: ``at`` names a message, or the copy's id is not of the same agent and sender, or is taken.
+        Raises UsageError: ``at`` names a message, or the copy's id is not of the same agent and sender, or is taken.
         """
         if at is not None:
             raise UsageError(f"{target.id}: messages of crabtalk have no ids, so all of it is copied or nothing")
@@ -170,8 +163,7 @@ class CrabtalkWriter(Writer):
     def alone(self, target: Target) -> Generator[None]:
         """Look whether crabtalk runs and wrote to the session since it started: then it has the session in memory.
 
-        Raises:
-            RefusedError: it has; what is appended would not be in what it sends.
+        Raises RefusedError: it has; what is appended would not be in what it sends.
         """
         started = running_since(self.means.home, target.path)
         if started is not None and target.path.exists() and target.path.stat().st_mtime_ns > started:
@@ -266,8 +258,7 @@ class Identity(NamedTuple):
 def identity(asked: str, folder: Path) -> Identity:
     """Return what the id of a session says that is to be begun in ``folder``.
 
-    Raises:
-        UsageError: it is no such id; the message names the next one where it can.
+    Raises UsageError: it is no such id; the message names the next one where it can.
     """
     match = _ID.match(asked)
     if match is None or sender_slug(match["sender"]) != match["sender"]:
@@ -337,8 +328,7 @@ _BLOCK = 1 << 20
 def file_of(folder: Path, session: str) -> Path:
     """Return the file of a session, under whichever title.
 
-    Raises:
-        NotFoundError: there is none, or several have the id.
+    Raises NotFoundError: there is none, or several have the id.
     """
     names = (n for n in session_names(folder) if n == session + SUFFIX or n.startswith(f"{session}_"))
     paths = [folder / name for name in names if id_of(name, _meta(folder / name)) == session]
@@ -415,11 +405,7 @@ def _is_taken(path: Path, agent: str) -> bool:
 
 
 def session_names(folder: Path) -> list[str]:
-    """Return the names of all files that can be sessions; a missing folder has none.
-
-    Raises:
-        UnreadableError: the folder cannot be listed.
-    """
+    """Return the names of all files that can be sessions; a missing folder has none."""
     try:
         names = os.listdir(folder)  # noqa: PTH208 - names only
     except FileNotFoundError:

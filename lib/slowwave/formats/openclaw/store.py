@@ -15,8 +15,8 @@ import msgspec
 from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import replacement, write_all
 from slowwave.formats.locks import STORE_LOCK, held_lock
-from slowwave.formats.model import REFUSALS, SessionOrigin
-from slowwave.formats.salvage import clean, scan_value
+from slowwave.formats.model import REFUSALS, SessionOrigin, clean
+from slowwave.formats.salvage import scan_value
 
 # Session keys: which conversation of an agent a message belongs to, built as the client builds them, and read.
 #
@@ -43,25 +43,15 @@ _WORDS: dict[str, KeyKind] = {"cron": "cron", "hook": "hook", "subagent": "subag
 
 
 class SessionKey(NamedTuple):
-    """A session key taken apart.
+    """A session key taken apart."""
 
-    Attributes:
-        kind: what sort of conversation it is.
-        agent: the agent's id, "" where the key names none.
-        id: the main key, the peer, the group, the room, the job, the hook, the node or the run.
-        channel: the channel that it came over.
-        account: the account of the channel.
-        thread: the thread in a room.
-        topic: the topic in a group.
-    """
-
-    kind: KeyKind
-    agent: str = ""
-    id: str = ""
-    channel: str = ""
-    account: str = ""
-    thread: str = ""
-    topic: str = ""
+    kind: KeyKind  # what sort of conversation it is
+    agent: str = ""  # the agent's id, "" where the key names none
+    id: str = ""  # the main key, the peer, the group, the room, the job, the hook, the node or the run
+    channel: str = ""  # the channel that it came over
+    account: str = ""  # the account of the channel
+    thread: str = ""  # the thread in a room
+    topic: str = ""  # the topic in a group
 
     @property
     def is_agents(self) -> bool:
@@ -123,7 +113,7 @@ _PRIVATE = 0o600
 _REMEDY = "repair or move it away by hand; nothing is written over it"
 
 
-# Entries of ``sessions.json``: every field as the bytes that it was written with, the known ones by name and type.
+# Entries of ``sessions.json``: every field as the bytes that it was written with.
 #
 # A field that nobody asks for is never decoded, so what a newer client added comes through a rewrite byte for byte.
 # Source: ``src/config/sessions/types.ts`` of Clawdbot 2026.1.27 and the fields that OpenClaw added in mid-2026.
@@ -132,89 +122,7 @@ _REMEDY = "repair or move it away by hand; nothing is written over it"
 class Origin(msgspec.Struct, rename="camel"):
     """Where the first message of a session came from."""
 
-    label: str | None = None
-    provider: str | None = None
-    surface: str | None = None
     chat_type: str | None = None
-    from_: str | None = msgspec.field(default=None, name="from")
-    to: str | None = None
-    account_id: str | None = None
-    thread_id: str | int | None = None
-
-
-class DeliveryContext(msgspec.Struct, rename="camel"):
-    """Where answers go."""
-
-    channel: str | None = None
-    to: str | None = None
-    account_id: str | None = None
-    thread_id: str | int | None = None
-
-
-class Known(msgspec.Struct, rename="camel"):
-    """The fields of an entry that this version knows; one of another type than the client writes is None here."""
-
-    session_id: str | None = None
-    updated_at: float | None = None
-    session_file: str | None = None
-    spawned_by: str | None = None
-    last_heartbeat_text: str | None = None
-    last_heartbeat_sent_at: float | None = None
-    system_sent: bool | None = None
-    aborted_last_run: bool | None = None
-    chat_type: str | None = None
-    thinking_level: str | None = None
-    verbose_level: str | None = None
-    reasoning_level: str | None = None
-    elevated_level: str | None = None
-    tts_auto: str | None = None
-    exec_host: str | None = None
-    exec_security: str | None = None
-    exec_ask: str | None = None
-    exec_node: str | None = None
-    response_usage: Literal["on", "off", "tokens", "full"] | None = None
-    provider_override: str | None = None
-    model_override: str | None = None
-    auth_profile_override: str | None = None
-    auth_profile_override_source: Literal["auto", "user"] | None = None
-    auth_profile_override_compaction_count: float | None = None
-    group_activation: Literal["mention", "always"] | None = None
-    group_activation_needs_system_intro: bool | None = None
-    send_policy: Literal["allow", "deny"] | None = None
-    queue_mode: (
-        Literal["steer", "followup", "collect", "steer-backlog", "steer+backlog", "queue", "interrupt"] | None
-    ) = None
-    queue_debounce_ms: float | None = None
-    queue_cap: float | None = None
-    queue_drop: Literal["old", "new", "summarize"] | None = None
-    input_tokens: float | None = None
-    output_tokens: float | None = None
-    total_tokens: float | None = None
-    model_provider: str | None = None
-    model: str | None = None
-    context_tokens: float | None = None
-    compaction_count: float | None = None
-    memory_flush_at: float | None = None
-    memory_flush_compaction_count: float | None = None
-    cli_session_ids: dict[str, str] | None = None
-    claude_cli_session_id: str | None = None
-    label: str | None = None
-    display_name: str | None = None
-    channel: str | None = None
-    group_id: str | None = None
-    subject: str | None = None
-    group_channel: str | None = None
-    space: str | None = None
-    origin: Origin | None = None
-    delivery_context: DeliveryContext | None = None
-    last_channel: str | None = None
-    last_to: str | None = None
-    last_account_id: str | None = None
-    last_thread_id: str | int | None = None
-    skills_snapshot: dict[str, Any] | None = None
-    system_prompt_report: dict[str, Any] | None = None
-    session_started_at: float | None = None
-    last_interaction_at: float | None = None
 
 
 Fields = dict[str, msgspec.Raw]
@@ -235,9 +143,9 @@ class SessionEntry:
         self.renamed = renamed
 
     def get(self, name: str) -> object:
-        """Return a field decoded; None when it is missing or cannot be decoded as its known type."""
+        """Return a field decoded; None when it is missing or cannot be decoded."""
         raw = self.fields.get(name)
-        return None if raw is None else decoded(raw, _TYPES.get(name, Any))
+        return None if raw is None else decoded(raw, Origin if name == "origin" else Any)
 
     def text(self, name: str) -> str:
         """Return a field that should be text without white space at its ends, "" when it is none."""
@@ -250,15 +158,6 @@ class SessionEntry:
         # as it is written: a whole number stays one when it is written again
         value = None if raw is None else decoded(raw, int | float)
         return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-    def known(self) -> Known:
-        """Return all known fields, decoded."""
-        make = cast("Callable[..., Known]", Known)
-        return make(**{_NAMES[name]: self.get(name) for name in self.fields if name in _NAMES})
-
-    def malformed(self) -> list[str]:
-        """Return the names of known fields whose values are of another type than the client's."""
-        return [n for n in self.fields if n in _NAMES and self.fields[n] != b"null" and self.get(n) is None]
 
     def patched(self, patch: Mapping[str, object]) -> "SessionEntry":
         """Return the entry with some fields set; a field set to None is taken out."""
@@ -346,8 +245,7 @@ def _indented(raw: msgspec.Raw) -> bytes:
 def read_store(path: Path) -> SessionStore:
     """Read a store; a missing file is an empty one, and so is an empty list, as in the client's own test.
 
-    Raises:
-        UnreadableError: it cannot be opened, or is neither JSON nor JSON5, or not an object.
+    Raises UnreadableError: it cannot be opened, or is neither JSON nor JSON5, or not an object.
     """
     try:
         raw = path.read_bytes()
@@ -370,11 +268,7 @@ def _values_of_json5(path: Path, raw: bytes) -> Fields:
 
 
 def json5_of(path: Path, raw: bytes) -> object:
-    """Return what a file holds that a person may have written.
-
-    Raises:
-        UnreadableError: it is neither JSON nor JSON5.
-    """
+    """Return what a file holds that a person may have written. Raises UnreadableError: it is neither JSON nor JSON5."""
     import pyjson5  # noqa: PLC0415 - clients write plain JSON; only people write JSON5
 
     try:
@@ -421,15 +315,9 @@ def update_entry(
 ) -> SessionEntry | None:
     """Lay a patch over one entry under the store's lock; return the entry, None when there is none.
 
-    Args:
-        path: the store.
-        key: the session key.
-        patch: makes the fields to set from the entry as it is now; None leaves it.
-        now_ms: the current time in milliseconds.
-        timeout_s: how long to wait for the lock.
-
-    Raises:
-        UnreadableError, LockHeldError, LockLostError, MovedError: as :func:`update_store`.
+    ``patch``: makes the fields to set from the entry as it is now; None leaves it. ``now_ms``: the current time in
+    milliseconds. ``timeout_s``: how long to wait for the lock. Raises UnreadableError, LockHeldError, LockLostError,
+    MovedError: as :func:`update_store`.
     """
 
     def change(store: SessionStore) -> None:
@@ -443,8 +331,6 @@ def update_entry(
 
 # Old names and the new ones that take their place on load, unless the new one is there (seed 004 has the old ones).
 _RENAMED = (("provider", "channel"), ("lastProvider", "lastChannel"), ("room", "groupChannel"))
-_TYPES = {f.encode_name: f.type for f in msgspec.structs.fields(Known)}
-_NAMES = {f.encode_name: f.name for f in msgspec.structs.fields(Known)}
 
 
 def encoded(value: object) -> msgspec.Raw:
@@ -551,11 +437,7 @@ def config_file(transcript: Path) -> Path | None:
 
 
 def compaction_config(transcript: Path) -> Mapping[str, object]:
-    """Return ``agents.defaults.compaction`` of what holds for a session; empty without a configuration.
-
-    Raises:
-        UnreadableError: the file is there and cannot be read.
-    """
+    """Return ``agents.defaults.compaction`` of what holds for a session; empty without a configuration."""
     file = config_file(transcript)
     if file is None:
         return {}

@@ -25,8 +25,8 @@ from slowwave.formats.model import (
     Thinking,
     ToolCall,
     ToolResult,
+    whole,
 )
-from slowwave.formats.salvage import whole
 
 KNOWN_PARTS = frozenset(
     {
@@ -51,17 +51,12 @@ class Record(msgspec.Struct, gc=False):
 
 
 class Stored(msgspec.Struct):
-    """A message with its parts, in order.
-
-    Attributes:
-        live: False for messages that a revert takes back.
-        kept: how many of its parts a revert leaves.
-    """
+    """A message with its parts, in order."""
 
     info: Record
     parts: list[Record]
-    live: bool = True
-    kept: int | None = None
+    live: bool = True  # False for messages that a revert takes back
+    kept: int | None = None  # how many of its parts a revert leaves
 
     @property
     def is_summary(self) -> bool:

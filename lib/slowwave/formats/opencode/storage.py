@@ -14,9 +14,9 @@ import msgspec
 from slowwave.errors import UnreadableError
 from slowwave.formats.database import opened_read_only, text_of
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import Problem, RowSpan, Span
+from slowwave.formats.model import Problem, RowSpan, Span, whole
 from slowwave.formats.opencode.records import Record, Session, Stored, object_in, record_of, session_of
-from slowwave.formats.salvage import scan_value, whole
+from slowwave.formats.salvage import scan_value
 
 # A prompt comes before the first answer.
 _MOST_LOOKED_INTO = 6
@@ -24,21 +24,13 @@ _NUMBERS = tuple(f"SELECT session_id, count(*) FROM {table} GROUP BY session_id"
 
 
 class Overview(msgspec.Struct, frozen=True):
-    """What is known of a session beside its messages.
+    """What is known of a session beside its messages."""
 
-    Attributes:
-        id: the session's id.
-        directory: the working folder.
-        is_child: another session started it.
-        is_fork: its title says that it is a copy (``... (fork #2)``); nothing else does.
-        is_archived: a person put it away.
-    """
-
-    id: str
-    directory: str = ""
-    is_child: bool = False
-    is_fork: bool = False
-    is_archived: bool = False
+    id: str  # the session's id
+    directory: str = ""  # the working folder
+    is_child: bool = False  # another session started it
+    is_fork: bool = False  # its title says that it is a copy (``... (fork #2)``); nothing else does.
+    is_archived: bool = False  # a person put it away
 
 
 def overview_of(fields: dict[str, Any]) -> Overview:
@@ -55,11 +47,7 @@ def overview_of(fields: dict[str, Any]) -> Overview:
 
 
 def overview_in_file(path: Path) -> Overview:
-    """Return the overview of a session of a storage tree; one without an id when the file tells nothing.
-
-    Raises:
-        UnreadableError: the file cannot be read.
-    """
+    """Return the overview of a session of a storage tree; one without an id when the file tells nothing."""
     return overview_of(whole(file_bytes(path).strip()))
 
 
@@ -117,8 +105,7 @@ class Rows:
 def opened_rows(path: Path) -> Generator[Rows]:
     """Open a database of opencode, read-only.
 
-    Raises:
-        UnreadableError: it cannot be opened, is damaged, or its client wrote to it meanwhile.
+    Raises UnreadableError: it cannot be opened, is damaged, or its client wrote to it meanwhile.
     """
     import sqlite3  # noqa: PLC0415 - few stores have a database
 
@@ -270,11 +257,7 @@ class Export:
 
 
 def file_bytes(path: Path) -> bytes:
-    """Return the content of a regular file.
-
-    Raises:
-        UnreadableError: it cannot be opened or read.
-    """
+    """Return the content of a regular file."""
     try:
         with open_regular(path) as file:
             return file.read()
@@ -447,8 +430,7 @@ class Database:
 def opened_session(path: Path, name: str) -> Generator[tuple[sqlite3.Connection, Session]]:
     """Open a database at the session that is meant: the named one, or else its oldest root.
 
-    Raises:
-        UnreadableError: it cannot be opened, is damaged, or holds no such session.
+    Raises UnreadableError: it cannot be opened, is damaged, or holds no such session.
     """
     try:
         with opened_read_only(path) as rows:

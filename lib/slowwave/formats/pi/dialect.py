@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from slowwave.formats.append import session_id
 from slowwave.formats.client import Told
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import PlainMessage
@@ -29,6 +28,9 @@ from slowwave.formats.model import (
     Thinking,
     ToolResult,
     Transcript,
+    parse_time,
+    whole,
+    without_lone_halves,
 )
 from slowwave.formats.pi.records import (
     DECODER,
@@ -52,9 +54,8 @@ from slowwave.formats.pi.records import (
     shell_text,
     text_or_empty,
 )
-from slowwave.formats.salvage import whole, without_lone_halves
+from slowwave.formats.sessions import session_id
 from slowwave.formats.tail import Suffix, first_record
-from slowwave.formats.times import parse_time
 
 # What pi sends when a session is resumed.
 #
@@ -443,11 +444,7 @@ class Tail(NamedTuple):
 
 
 def tail_of(files: SessionFiles) -> Tail | None:
-    """Return the end of a session from the first entry on that its latest compaction keeps, else None.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
+    """Return the end of a session from the first entry on that its latest compaction keeps, else None."""
     header = header_of(files)
     if header is None:
         return None
@@ -500,23 +497,17 @@ def _model(path: list[Entry], entries: list[Entry]) -> Model | None:
 
 
 class PiTranscript(Transcript):
-    """A session with its entries and what they say beside messages.
+    """A session with its entries and what they say beside messages."""
 
-    Attributes:
-        loaded: every record of the file.
-        path: the entries that pi goes on from, root first; empty when pi would start a new session in this file.
-        header: the fields of the first header (``id``, ``cwd``, ``version``, ``parentSession``, ...).
-        labels: the name that a person gave to an entry, by the entry's id; the last one wins, an empty one clears.
-        model: the model that a resumed session goes on with, None when the path names none.
-        thinking_level: the thinking level that it goes on with.
-    """
-
-    loaded: Loaded = msgspec.field(default_factory=lambda: Loaded([]))
+    loaded: Loaded = msgspec.field(default_factory=lambda: Loaded([]))  # every record of the file
+    # the entries that pi goes on from, root first; empty when pi would start a new session in this file
     path: list[Entry] = msgspec.field(default_factory=list[Entry])
+    # the fields of the first header (``id``, ``cwd``, ``version``, ``parentSession``, ...)
     header: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])
+    # the name that a person gave to an entry, by the entry's id; the last one wins, an empty one clears
     labels: dict[str, str] = msgspec.field(default_factory=dict[str, str])
-    model: Model | None = None
-    thinking_level: str = "off"
+    model: Model | None = None  # the model that a resumed session goes on with, None when the path names none
+    thinking_level: str = "off"  # the thinking level that it goes on with
 
     @property
     def leaf(self) -> str | None:
@@ -531,11 +522,7 @@ class Pi:
     decoder = DECODER
 
     def read(self, files: SessionFiles) -> PiTranscript:
-        """Read a session, all messages in file order.
-
-        Raises:
-            UnreadableError: a file cannot be opened.
-        """
+        """Read a session, all messages in file order."""
         result = PiTranscript(self.name, files, problems=list(files.problems))
         with relaxed_collector():
             loaded = result.loaded = load(files, result.problems)

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -26,9 +26,10 @@ from slowwave.formats.model import (
     Thinking,
     ToolCall,
     ToolResult,
+    clean,
+    decoded,
+    parse_time,
 )
-from slowwave.formats.salvage import clean, decoded
-from slowwave.formats.times import parse_time
 
 KNOWN_TYPES = frozenset(
     {
@@ -76,25 +77,15 @@ _HEADS = msgspec.json.Decoder(Head)
 
 
 class Entry(msgspec.Struct, gc=False):
-    """An entry with its place, and its position in the tree after the migration to version 3.
+    """An entry with its place, and its position in the tree after the migration to version 3."""
 
-    Attributes:
-        env: the envelope as it stands in the file.
-        span: where it stands.
-        id: its id; a made one for version 1, which has none.
-        parent: the id of the entry before it, None for a root.
-        type: its type, or "" when that is not a string.
-        role: the role of a ``message`` entry as version 3 names it, else "".
-        lost: its line is damaged so that pi's own reader skips it, though the entry itself is whole.
-    """
-
-    env: Envelope
-    span: Span
-    id: str | None
-    parent: str | None
-    type: str = ""
-    role: str = ""
-    lost: bool = False
+    env: Envelope  # the envelope as it stands in the file
+    span: Span  # where it stands
+    id: str | None  # its id; a made one for version 1, which has none
+    parent: str | None  # the id of the entry before it, None for a root
+    type: str = ""  # its type, or "" when that is not a string
+    role: str = ""  # the role of a ``message`` entry as version 3 names it, else ""
+    lost: bool = False  # its line is damaged so that pi's own reader skips it, though the entry itself is whole
 
     @property
     def kind(self) -> str:
@@ -149,17 +140,11 @@ _V2, _V3 = 2, 3
 
 
 class Loaded(msgspec.Struct):
-    """All records of a session in file order, and its version.
+    """All records of a session in file order, and its version."""
 
-    Attributes:
-        entries: every record, also headers and what pi itself would not see.
-        version: of the header; 1 when it names none.
-        kept: for compactions of version 1, the id of the first kept entry by the compaction's own id.
-    """
-
-    entries: list[Entry]
-    version: float = 1
-    kept: dict[str, str] = {}
+    entries: list[Entry]  # every record, also headers and what pi itself would not see
+    version: float = 1  # of the header; 1 when it names none
+    kept: dict[str, str] = {}  # for compactions of version 1, the id of the first kept entry by the compaction's own id
 
     @property
     def seen(self) -> list[Entry]:
@@ -169,11 +154,7 @@ class Loaded(msgspec.Struct):
 
 
 def load(files: SessionFiles, problems: list[Problem]) -> Loaded:
-    """Read every record of a session and bring it to version 3.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
+    """Read every record of a session and bring it to version 3."""
     entries: list[Entry] = []
     for part, path in enumerate(files.paths):
         before = len(problems)
@@ -224,13 +205,6 @@ def _mark_lost(entries: list[Entry], part: int, problems: list[Problem]) -> None
     for entry in own if lines or doubtful else []:
         number = entry.span.number
         entry.lost = number in lines or (number in doubtful and _has_constant(entry.span))
-
-
-def loses_entries(problems: Sequence[Problem], spans: Sequence[Span]) -> bool:
-    """Say whether pi's reader skips a line behind the first one, by the problems and the records found on it."""
-    kinds = {problem.kind for problem in problems}
-    is_doubtful = "nonstandard" in kinds and any(map(_has_constant, spans))
-    return "bom" in kinds or not _UNREADABLE_LINE.isdisjoint(kinds) or is_doubtful
 
 
 def _has_constant(span: Span) -> bool:

@@ -17,16 +17,14 @@ import msgspec
 import orjson
 
 from slowwave.errors import LockHeldError, UnreadableError, UsageError
-from slowwave.formats.append import append_records
-from slowwave.formats.append import session_id as id_in_name
+from slowwave.formats.changes import append_records
 from slowwave.formats.locks import held_lock, holder, lock_path
-from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
-from slowwave.formats.openclaw import store as clawdbot
+from slowwave.formats.model import SessionFiles, millisecond_time, parse_time
+from slowwave.formats.openclaw.store import NAME as CLAWDBOT_STORE
 from slowwave.formats.pi.dialect import PI
 from slowwave.formats.pi.records import Entry, Loaded, load, text_or_empty
-from slowwave.formats.sessions import base_path, checked_id
-from slowwave.formats.times import millisecond_time, parse_time
-from slowwave.formats.walk import SUFFIX
+from slowwave.formats.sessions import SUFFIX, base_path, checked_id
+from slowwave.formats.sessions import session_id as id_in_name
 from slowwave.formats.writing import (
     Compaction,
     Content,
@@ -34,6 +32,7 @@ from slowwave.formats.writing import (
     Means,
     Target,
     Writer,
+    client_blocks,
     first_record,
     record_with,
     records_backward,
@@ -111,19 +110,7 @@ def result_message(content: Content, *, at: datetime, call_id: str, tool: str, i
 
 
 def _blocks(content: Content) -> list[Mapping[str, object]]:
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [_block(item) for item in content]
-
-
-def _block(item: Mapping[str, object] | Text | Thinking | ToolCall) -> Mapping[str, object]:
-    if isinstance(item, Text):
-        return {"type": "text", "text": item.text}
-    if isinstance(item, Thinking):
-        return {"type": "thinking", "thinking": item.text}
-    if isinstance(item, ToolCall):
-        return {"type": "toolCall", "id": item.id, "name": item.name, "arguments": item.args}
-    return item
+    return client_blocks(content, call=("toolCall", "arguments"))
 
 
 def _milliseconds(at: datetime) -> int:
@@ -267,12 +254,11 @@ class PiWriter(Writer):
     def alone(self, target: Target) -> Generator[None]:
         """Hold Clawdbot's lock where it keeps the session; pi itself locks nothing, and a lock there is only obeyed.
 
-        Raises:
-            LockHeldError: a running client holds the lock.
+        Raises LockHeldError: a running client holds the lock.
         """
         if not target.files:
             yield
-        elif (target.path.parent / clawdbot.NAME).exists():
+        elif (target.path.parent / CLAWDBOT_STORE).exists():
             with held_lock(target.path, timeout_s=_PATIENCE_S):
                 yield
         else:
@@ -292,8 +278,7 @@ class PiWriter(Writer):
     def compaction(self, target: Target, compaction: Compaction) -> str:
         """Append a compaction; without a first kept entry it names itself, and pi keeps nothing before it.
 
-        Raises:
-            NotFoundError: the entry that is to stay first is not on the way to the leaf: pi would keep nothing.
+        Raises NotFoundError: the entry that is to stay first is not on the way to the leaf: pi would keep nothing.
         """
         if not target.files:
             raise UsageError(f"{target.id}: holds no answer to summarise yet; nothing was written")
@@ -325,11 +310,7 @@ class PiWriter(Writer):
         return self._append(target, line, under=message_id, from_root=message_id is None)
 
     def label(self, target: Target, message_id: str, label: str | None) -> str:
-        """Append a label of an entry.
-
-        Raises:
-            NotFoundError: there is no such entry.
-        """
+        """Append a label of an entry. Raises NotFoundError: there is no such entry."""
 
         def line(tail: PiTail, place: Place) -> bytes:
             if not tail.has(message_id):
@@ -415,9 +396,8 @@ class PiWriter(Writer):
 def on_disk(path: Path) -> PiTail:
     """Return the entries of a file.
 
-    Raises:
-        UnreadableError: pi would not take it for a session.
-        UsageError: it is of version 1, whose entries have no ids.
+    Raises UnreadableError: pi would not take it for a session; UsageError: it is of version 1, whose entries have no
+    ids.
     """
     header = first_record(path)
     if header.get("type") != "session" or not isinstance(header.get("id"), str):
@@ -449,8 +429,7 @@ def waiting(lines: Sequence[bytes]) -> PiTail:
 def copied(files: SessionFiles) -> Iterator[bytes]:
     """Yield every entry that pi would see, migrated, without the header.
 
-    Raises:
-        UnreadableError: pi would not take the file for a session.
+    Raises UnreadableError: pi would not take the file for a session.
     """
     loaded = _loaded(files)
     for entry in loaded.seen:
@@ -462,17 +441,9 @@ def extracted(files: SessionFiles, entry_id: str, fresh: Callable[[Container[str
     """Return the entries on the path to one entry, then the labels of these entries, as ``createBranchedSession``.
 
     Label entries on the path are left out, as in pi; unlike there, what hung under one is hung under the entry before
-    it, since a lost parent would hide everything before.
-
-    Args:
-        files: the session.
-        entry_id: the last entry of the path.
-        fresh: gives an id that is none of these.
-
-    Raises:
-        NotFoundError: no entry has this id.
-        UsageError: the path holds no answer of the assistant: pi keeps no such file.
-        UnreadableError: pi would not take the file for a session.
+    it, since a lost parent would hide everything before. ``fresh``: gives an id that is none of these. Raises
+    NotFoundError: no entry has this id; UsageError: the path holds no answer of the assistant: pi keeps no such file;
+    UnreadableError: pi would not take the file for a session.
     """
     loaded = _loaded(files)
     entries = [e for e in loaded.seen if e.type != "session" and e.id is not None]
@@ -517,11 +488,7 @@ class OpenclawWriter(PiWriter):
 
     @contextmanager
     def alone(self, target: Target) -> Generator[None]:
-        """Hold the client's lock of a transcript.
-
-        Raises:
-            UsageError: the session is rows of a database.
-        """
+        """Hold the client's lock of a transcript. Raises UsageError: the session is rows of a database."""
         self._refuse_others(target)
         with super().alone(target):
             yield

@@ -32,12 +32,14 @@ from slowwave.formats.model import (
     Text,
     ToolCall,
     Transcript,
+    clean,
+    decoded,
+    millisecond_time,
+    parse_time,
 )
 from slowwave.formats.pi.records import block_of, compaction_text, parts_of, result_of
-from slowwave.formats.salvage import clean, decoded
 from slowwave.formats.tail import Suffix
-from slowwave.formats.times import millisecond_time, parse_time
-from slowwave.formats.ulid.client import is_ulid
+from slowwave.formats.ulid import is_ulid
 
 # ``metadata.json`` of a session with a ULID: a view of its log, beside what only the client knows.
 #
@@ -49,15 +51,10 @@ METADATA = "metadata.json"
 
 
 class Counted(NamedTuple):
-    """What the log says about the session.
+    """What the log says about the session."""
 
-    Attributes:
-        messages: how many messages it holds, of whichever role.
-        last: the timestamp of the last one as it is written, "" without one.
-    """
-
-    messages: int
-    last: str
+    messages: int  # how many messages it holds, of whichever role
+    last: str  # the timestamp of the last one as it is written, "" without one
 
 
 def new_metadata(
@@ -65,13 +62,8 @@ def new_metadata(
 ) -> dict[str, object]:
     """Return the metadata of a session without messages, in the order of the specification.
 
-    Args:
-        session_id: its ULID.
-        at: when it is created.
-        model: the model that answers.
-        name: its name, if somebody gave it one.
-        cron_job: the job that began it, which makes it a session of ``cron`` (S7.7).
-        prompt: instructions for this session only.
+    ``at``: when it is created. ``name``: its name, if somebody gave it one. ``cron_job``: the job that began it, which
+    makes it a session of ``cron`` (S7.7). ``prompt``: instructions for this session only.
     """
     now = millisecond_time(at)
     optional = {"cronJobId": cron_job, "systemPromptOverride": prompt}
@@ -90,10 +82,8 @@ def new_metadata(
 def rebuilt(known: Mapping[str, object], session_id: str, counted: Counted) -> dict[str, object]:
     """Return the metadata as they should be: those that are known, with what the log says put right.
 
-    Args:
-        known: what the file holds, nothing where there is none.
-        session_id: the session's ULID, which also says when it was created.
-        counted: what the log says.
+    ``known``: what the file holds, nothing where there is none. ``session_id``: the session's ULID, which also says
+    when it was created. ``counted``: what the log says.
     """
     created = ulid_time(session_id)
     defaults: dict[str, object] = {"createdAt": millisecond_time(created) if created else counted.last}
@@ -113,8 +103,7 @@ def rebuilt(known: Mapping[str, object], session_id: str, counted: Counted) -> d
 def read_metadata(path: Path) -> dict[str, object]:
     """Return what the file holds, nothing when there is no such file.
 
-    Raises:
-        CorruptStateError: the file cannot be read, or is not a JSON object.
+    Raises CorruptStateError: the file cannot be read, or is not a JSON object.
     """
     try:
         value: object = json.loads(path.read_bytes())
@@ -156,11 +145,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def checked_ulid(text: str) -> str:
-    """Return ``text`` when it can name a session.
-
-    Raises:
-        UsageError: it cannot; no path was made of it (S7.8).
-    """
+    """Return ``text`` when it can name a session. Raises UsageError: it cannot; no path was made of it (S7.8)."""
     if not is_ulid(text):
         raise UsageError(f"session id {text[:64]!r} is not a ULID: 26 capital letters and digits without I, L, O and U")
     return text
@@ -285,12 +270,9 @@ class UlidMessage(Message, msgspec.Struct, gc=False, eq=False):
 
 
 class UlidTranscript(Transcript):
-    """A session with its records.
+    """A session with its records."""
 
-    Attributes:
-        spoken: the messages and compactions in file order, as ``messages``.
-    """
-
+    # the messages and compactions in file order, as ``messages``
     spoken: list[UlidMessage] = msgspec.field(default_factory=list[UlidMessage])
 
     def take(self, span: Span, record: Record) -> str | None:
@@ -310,11 +292,7 @@ class Ulid:
     decoder = DECODER
 
     def read(self, files: SessionFiles) -> UlidTranscript:
-        """Read a session, all messages in file order, compactions as summaries.
-
-        Raises:
-            UnreadableError: a file cannot be opened.
-        """
+        """Read a session, all messages in file order, compactions as summaries."""
         result = UlidTranscript(self.name, files, problems=list(files.problems))
         read_linear(result, DECODER, result.take)
         result.messages = list[Message](result.spoken)
@@ -411,11 +389,7 @@ class Tail(NamedTuple):
 
 
 def tail_of(files: SessionFiles) -> Tail | None:
-    """Return the last messages and compactions of a log when they hold all that is kept, else None.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
+    """Return the last messages and compactions of a log when they hold all that is kept, else None."""
     if len(files.paths) != 1:
         return None
     suffix = Suffix(files.paths, DECODER)

@@ -13,12 +13,10 @@ from typing import NamedTuple
 
 from slowwave.errors import CorruptStateError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, private_folder
-from slowwave.formats.append import append_records
+from slowwave.formats.changes import append_records
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Text, Thinking, ToolCall
-from slowwave.formats.salvage import clean
+from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Text, Thinking, ToolCall, clean, millisecond_time
 from slowwave.formats.tail import lines_backward
-from slowwave.formats.times import millisecond_time
 from slowwave.formats.ulid import dialect
 from slowwave.formats.ulid.dialect import (
     DECODER,
@@ -64,11 +62,7 @@ class UlidWriter(Writer):
         self._make_id = UlidMaker(means.clock)
 
     def path(self, folder: Path, session_id: str) -> Path:
-        """Return the log of a new session.
-
-        Raises:
-            UsageError: the id is no ULID (S7.8).
-        """
+        """Return the log of a new session. Raises UsageError: the id is no ULID (S7.8)."""
         return log_path(folder, session_id)
 
     def new_id(self, folder: Path, origin: Target | None = None) -> str:
@@ -79,13 +73,8 @@ class UlidWriter(Writer):
     def begin(self, folder: Path, session_id: str, **metadata: str) -> Path:
         """Make a session without messages and return its log (S7.1).
 
-        Args:
-            folder: the folder of all sessions.
-            session_id: its ULID.
-            metadata: model, name, cron_job (S7.7) and prompt, as :func:`new_metadata` takes them.
-
-        Raises:
-            UsageError: the id is no ULID, or a session has it.
+        ``folder``: the folder of all sessions. ``metadata``: model, name, cron_job (S7.7) and prompt, as
+        :func:`new_metadata` takes them. Raises UsageError: the id is no ULID, or a session has it.
         """
         fresh = new_metadata(session_id, at=self.means.clock.now(), **metadata)
         try:
@@ -117,9 +106,8 @@ class UlidWriter(Writer):
     def compaction(self, target: Target, compaction: Compaction) -> str:
         """Append a compaction and return its number; lists of files go on from those of the one before (S7.15).
 
-        Raises:
-            NotFoundError: the log has no message ``keep_from``.
-            UsageError: it would part a tool's result from its call (S7.13).
+        Raises NotFoundError: the log has no message ``keep_from``; UsageError: it would part a tool's result from its
+        call (S7.13).
         """
         path = _log(target)
         first = None if compaction.keep_from is None else first_kept(path, compaction.keep_from)
@@ -239,32 +227,21 @@ def _block(block: Block) -> Text | ToolCall:
 def log_path(folder: Path, session_id: str) -> Path:
     """Return the log of a session in ``folder``; the id is checked before a path is made of it.
 
-    Raises:
-        UsageError: the id is no ULID.
+    Raises UsageError: the id is no ULID.
     """
     return folder / checked_ulid(session_id) / LOG
 
 
 class End(NamedTuple):
-    """What the end of a log says.
+    """What the end of a log says."""
 
-    Attributes:
-        seq: the largest number, 0 without records.
-        last: the timestamp of the last message, "" without one.
-        is_distinct: the message before it has another timestamp, so that this one tells where the log ended.
-    """
-
-    seq: int
-    last: str
-    is_distinct: bool
+    seq: int  # the largest number, 0 without records
+    last: str  # the timestamp of the last message, "" without one
+    is_distinct: bool  # the message before it has another timestamp, so that this one tells where the log ended
 
 
 def end_of(path: Path) -> End:
-    """Return what the end of a log says, without reading the rest.
-
-    Raises:
-        UnreadableError: it cannot be read.
-    """
+    """Return what the end of a log says, without reading the rest."""
     seq = seen = 0
     times: list[str] = []
     for _, raw in lines_backward(path):
@@ -285,9 +262,7 @@ def create(
 ) -> Path:
     """Make the folder of a session with its log and its metadata, whole or not at all; return the log (S7.1).
 
-    Raises:
-        FileExistsError: the session exists.
-        OSError: the disk is full, or the folder cannot be written to.
+    Raises FileExistsError: the session exists; OSError: the disk is full, or the folder cannot be written to.
     """
     path = log_path(folder, session_id)
     private_folder(folder)
@@ -310,11 +285,7 @@ def create(
 
 
 def metadata_of(path: Path) -> dict[str, object]:
-    """Return the metadata of the log at ``path`` as they should be, whatever the file beside it says.
-
-    Raises:
-        UnreadableError: the log cannot be read.
-    """
+    """Return the metadata of the log at ``path`` as they should be, whatever the file beside it says."""
     try:
         known = read_metadata(path.with_name(METADATA))
     except CorruptStateError:
@@ -335,9 +306,8 @@ def write_metadata(path: Path, metadata: dict[str, object]) -> None:
 def first_kept(path: Path, message_id: str) -> int:
     """Return the number of the message that a compaction is to keep, with all that come after it.
 
-    Raises:
-        NotFoundError: the log has no such message.
-        UsageError: a tool's result would be kept without its call (S7.13).
+    Raises NotFoundError: the log has no such message; UsageError: a tool's result would be kept without its call
+    (S7.13).
     """
     messages = [m for m in ULID.read(SessionFiles(path.parent.name, (path,))).spoken if not m.is_summary]
     at = next((i for i, m in enumerate(messages) if m.id == message_id), None)
@@ -360,11 +330,7 @@ def files_before(path: Path) -> tuple[set[str], set[str]]:
 
 
 def counted(path: Path) -> Counted:
-    """Return what a whole log says.
-
-    Raises:
-        UnreadableError: it cannot be read.
-    """
+    """Return what a whole log says."""
     problems: list[Problem] = []
     messages = 0
     last = ""
@@ -385,8 +351,7 @@ class Copy(NamedTuple):
 def copied(path: Path, at: str | None) -> Copy:
     """Return the records of a log byte for byte, up to the message ``at``; damage is left behind.
 
-    Raises:
-        NotFoundError: the log has no such message.
+    Raises NotFoundError: the log has no such message.
     """
     problems: list[Problem] = []
     lines: list[bytes] = []

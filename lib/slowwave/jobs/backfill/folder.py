@@ -18,8 +18,7 @@ import msgspec
 
 from slowwave.errors import CorruptStateError, LockHeldError, NotFoundError
 from slowwave.extraction.candidates import Quarantined
-from slowwave.extraction.failures import Failure
-from slowwave.extraction.gates import Refused
+from slowwave.extraction.gates import Failure, Refused
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.formats.sessions import StoredSession

@@ -19,9 +19,8 @@ from slowwave.errors import CorruptStateError, MovedError, SlowwaveError, told
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.candidates import QUARANTINE_FILE as QUARANTINE
 from slowwave.extraction.candidates import read_quarantine
-from slowwave.extraction.failures import Failure, read_failures
 from slowwave.extraction.gates import REFUSED_FILE as REFUSED
-from slowwave.extraction.gates import Refused, read_refused
+from slowwave.extraction.gates import Failure, Refused, read_failures, read_refused
 from slowwave.extraction.ranges import Recorded
 from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folder, open_file, private_folder, write_all
 from slowwave.jobs.backfill.folder import Entry, Folder, Plan, Result, Seed, Shard

@@ -15,8 +15,7 @@ import msgspec
 
 from slowwave.context import Run
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
-from slowwave.extraction.failures import MOST_ATTEMPTS, read_failures
-from slowwave.extraction.gates import read_refused, session_gates, stamp_of
+from slowwave.extraction.gates import MOST_ATTEMPTS, read_failures, read_refused, session_gates, stamp_of
 from slowwave.extraction.job import UNTYPED
 from slowwave.extraction.model.ledger import is_read
 from slowwave.extraction.model.prompts import EXTRACTOR as MODEL
@@ -24,8 +23,8 @@ from slowwave.extraction.ranges import PartState, Recorded, is_known, ranges_of
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.extraction.session import rest_of, states_of
 from slowwave.files import atomic_write, file_bytes
+from slowwave.formats.model import parse_time
 from slowwave.formats.sessions import StoredSession
-from slowwave.formats.times import parse_time
 from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, changed_since, latest
 from slowwave.jobs.story import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates

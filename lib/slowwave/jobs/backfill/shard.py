@@ -30,8 +30,7 @@ import msgspec
 from slowwave.context import FixedClock
 from slowwave.errors import SlowwaveError, UsageError, told
 from slowwave.extraction.batch import Batch
-from slowwave.extraction.failures import FILE as FAILURES
-from slowwave.extraction.failures import MOST_ATTEMPTS, Failure
+from slowwave.extraction.gates import FAILURES, MOST_ATTEMPTS, Failure
 from slowwave.extraction.job import ask_model, extract_one
 from slowwave.extraction.ranges import PartState, part_state, ranges_of
 from slowwave.extraction.session import Read, new_ranges

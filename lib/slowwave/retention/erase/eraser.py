@@ -14,7 +14,7 @@ import msgspec
 from slowwave.context import Run
 from slowwave.errors import SlowwaveError
 from slowwave.files import at_fault_point, file_bytes, private_folder, state_folder
-from slowwave.formats.append import append_record, append_records
+from slowwave.formats.changes import append_record, append_records
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Means
 from slowwave.memory.model import name_from_json, name_to_json

@@ -29,9 +29,9 @@ from slowwave.files import (
     state_folder,
 )
 from slowwave.formats.claude.write import ClaimedWriter
-from slowwave.formats.lines import SUFFIX
+from slowwave.formats.database import names_row, row_in
+from slowwave.formats.lines import PACKED
 from slowwave.formats.registry import client_of
-from slowwave.formats.rows import names_row, row_in
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Target
 from slowwave.journal import remove_leftovers
@@ -633,13 +633,13 @@ class _Changes:
 
     def _file(self, name: str, data: bytes) -> bytes:
         try:
-            found = overwritten(data, self._what, packed=name.endswith(SUFFIX) or None)
+            found = overwritten(data, self._what, packed=name.endswith(PACKED) or None)
         except RefusedError as error:
             self.stays.append((name, str(error)))
             return data
         self.stays += [(name, f"{place.mark} {STUCK}") for place in found.stuck]
         self.places += found.places
-        if found.places and not name.endswith(SUFFIX):
+        if found.places and not name.endswith(PACKED):
             self.hashes |= record_hashes(data, found.data, self._recorded.get(Path(name), ()))
         return found.data
 

@@ -14,7 +14,7 @@ import orjson
 import zstandard
 
 from slowwave.errors import RefusedError
-from slowwave.formats.lines import STEP_BYTES, SUFFIX
+from slowwave.formats.lines import PACKED, STEP_BYTES
 from slowwave.retention.erase.subjects import Hit, What
 
 # what is taken out may bring something else to light, for example the rest of a list
@@ -203,7 +203,7 @@ def is_packed(path: Path) -> bool:
         OSError: it cannot be read.
     """
     with path.open("rb") as file:
-        return not path.name.endswith(SUFFIX) and file.read(len(_XZ)).startswith(
+        return not path.name.endswith(PACKED) and file.read(len(_XZ)).startswith(
             (ZSTD, GZIP, _BZIP2, _XZ, _ZIP, *_ZLIB)
         )
 

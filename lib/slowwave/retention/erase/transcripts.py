@@ -19,11 +19,11 @@ import msgspec
 from slowwave.context import Clock
 from slowwave.errors import MovedError, NotFoundError, SlowwaveError, UnreadableError
 from slowwave.files import archive_folder, file_bytes, replacement, write_all
-from slowwave.formats.lines import SUFFIX, open_plain, raw_lines
+from slowwave.formats.changes import FileState, copy_range, file_state
+from slowwave.formats.database import RowReader
+from slowwave.formats.lines import PACKED, open_plain, raw_lines
 from slowwave.formats.model import Problem
 from slowwave.formats.registry import by_name
-from slowwave.formats.rewrite import FileState, copy_range, file_state
-from slowwave.formats.rows import RowReader
 from slowwave.formats.sessions import StoredSession
 from slowwave.journal import Form, Journal, name_for, outcome
 from slowwave.locks import locked_file
@@ -124,7 +124,7 @@ def apply_file(plan: FilePlan) -> None:
                 raise MovedError(f"{path}: somebody wrote to it meanwhile; make a new plan")
 
         with replacement(path, check=check) as new:
-            if path.name.endswith(SUFFIX):
+            if path.name.endswith(PACKED):
                 _pack(path, new, plan)
             else:
                 at = 0
@@ -180,7 +180,7 @@ def record_hashes(old: bytes, new: bytes, recorded: Sequence[tuple[int, int, str
 
 def _lines(path: Path, *, whole: bool) -> Iterator[tuple[int, bytes]]:
     """Yield the pieces in which is looked: records, and of anything but records the whole file."""
-    if path.suffix == SUFFIX:
+    if path.suffix == PACKED:
         offset = 0
         for line in plain_bytes(path).splitlines(keepends=True):
             yield offset, line

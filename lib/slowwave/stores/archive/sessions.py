@@ -51,7 +51,7 @@ def laid_out(
         shelf = shelf or Shelf(archive_folder(environ))
         _lay_out(shelf, [one], base)
         store = _store_of(one, row)
-        if store is not None and (around or client_of(row.dialect).refers_by_id):
+        if store is not None and (around or client_of(row.dialect).refers == "id"):
             others = [other for other in shelf.latest() if _lies_in(other, store)] if around else _ancestors(row, shelf)
             _lay_out(shelf, others, base)
             _overlay(store, Path(f"{base}{store}"), client_of(row.dialect).store_names)

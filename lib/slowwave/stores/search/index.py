@@ -25,8 +25,8 @@ from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.messages import without_reminders
 from slowwave.formats.model import REFUSALS, Injected, Message, SessionFiles, Text, Transcript
 from slowwave.formats.registry import by_name, client_of
+from slowwave.formats.sessions import SUFFIX
 from slowwave.formats.tail import hash_before
-from slowwave.formats.walk import SUFFIX
 from slowwave.secrets.blocklist import ERASED, Blocked
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.archive.sessions import laid_out

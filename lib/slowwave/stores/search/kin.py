@@ -9,14 +9,12 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.claude.client import FOLDER_OF_PROJECT, ProjectFolder
+from slowwave.formats.claude import FOLDER_OF_PROJECT, ProjectFolder
 from slowwave.formats.codex.dialect import CodexTranscript
-from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Transcript
+from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Transcript, clean, parse_time
 from slowwave.formats.registry import CLIENTS, by_name, client_of
-from slowwave.formats.salvage import clean
-from slowwave.formats.sessions import Place, StoreProblem
-from slowwave.formats.times import parse_time
-from slowwave.formats.walk import SIDE_FOLDER, SUFFIX, Walk
+from slowwave.formats.sessions import SUFFIX, Place, StoreProblem
+from slowwave.formats.walk import SIDE_FOLDER, Walk
 from slowwave.stores.catalogue import Catalogue, shown_of
 from slowwave.stores.summary import SessionRow, StoredRow, resolve
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.job.settings import Chosen, chosen_by_client
+from slowwave.compaction.settings import Chosen, chosen_by_client
 from slowwave.errors import UsageError
-from slowwave.formats.claude import client
+from slowwave.formats import claude as client
 from tests.unit.compaction.job.talks import Talk, compacted, job
 
 

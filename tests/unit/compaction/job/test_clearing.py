@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.recovery import undo
-from slowwave.compaction.job.story import prune_one
+from slowwave.compaction.book import read_book
 from slowwave.compaction.plan import CLEARED
+from slowwave.compaction.recovery import undo
+from slowwave.compaction.story import prune_one
 from slowwave.errors import UsageError
 from tests.unit.compaction.job.talks import IDS, Talk, compacted, job
 

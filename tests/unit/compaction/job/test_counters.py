@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from slowwave.compaction.job.reading import read_session
+from slowwave.compaction.reading import read_session
 from slowwave.compaction.tokens import CODEX
 from slowwave.formats.model import SessionFiles
 from tests.unit.formats import codex_files

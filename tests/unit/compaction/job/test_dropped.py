@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from slowwave.compaction.job.book import Dropped, around, conditions, digested
+from slowwave.compaction.book import Dropped, around, conditions, digested
 from slowwave.errors import UnreadableError
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from slowwave.compaction.due import due, window_of
 from slowwave.compaction.items import Item, Usage
-from slowwave.compaction.job.due import due, window_of
-from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.job.settings import RESERVE_FLOOR, Chosen
+from slowwave.compaction.reading import Reading
+from slowwave.compaction.settings import RESERVE_FLOOR, Chosen
 from slowwave.compaction.tokens import rule_of
 from slowwave.settings import CompactionSettings
 

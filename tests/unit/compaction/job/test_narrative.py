@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.summary import by_model
+from slowwave.compaction.book import read_book
+from slowwave.compaction.summary import by_model
 from slowwave.models.base import (
     Answer,
     Ask,

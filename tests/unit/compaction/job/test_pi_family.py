@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.due import due
-from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.job.story import compact_one, compact_sessions
+from slowwave.compaction.book import read_book
+from slowwave.compaction.due import due
+from slowwave.compaction.reading import read_session
+from slowwave.compaction.story import compact_one, compact_sessions
 from slowwave.errors import UsageError
 from slowwave.formats.model import SessionFiles, ToolResult
 from slowwave.formats.registry import by_name

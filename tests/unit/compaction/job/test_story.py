@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.compaction import append
+from slowwave.compaction.book import file_of, read_book
 from slowwave.compaction.calls import answers
 from slowwave.compaction.files import NO_FILES, of_lists
-from slowwave.compaction.job import append
-from slowwave.compaction.job.book import file_of, read_book
-from slowwave.compaction.job.story import compact_one
-from slowwave.compaction.job.summary import Gone, Summary, by_ledger
+from slowwave.compaction.story import compact_one
+from slowwave.compaction.summary import Gone, Summary, by_ledger
 from slowwave.errors import UsageError
 from slowwave.formats.model import Message
 from slowwave.formats.sessions import StoredSession
@@ -130,7 +130,7 @@ def test_sub_agents_databases_and_what_a_client_put_aside_are_left_alone(tmp_pat
     run = job(tmp_path)
     from msgspec.structs import replace  # noqa: PLC0415 - only here
 
-    from slowwave.compaction.job.story import refusal  # noqa: PLC0415 - only here
+    from slowwave.compaction.story import refusal  # noqa: PLC0415 - only here
 
     session = talk.stored()
     assert refusal(session) == ""
@@ -260,7 +260,7 @@ def test_no_more_sessions_than_the_settings_say(tmp_path: Path):
     assert report.counts["compacted"] == 1
     talks = [Talk(tmp_path / f"store{n}", "pi").grow(6) for n in range(2)]
     run = job(tmp_path, "compaction.max_sessions=1")
-    from slowwave.compaction.job.story import compact_sessions  # noqa: PLC0415 - only here
+    from slowwave.compaction.story import compact_sessions  # noqa: PLC0415 - only here
     from slowwave.stores.projects import Project  # noqa: PLC0415 - only here
 
     sessions = tuple(t.stored() for t in talks)

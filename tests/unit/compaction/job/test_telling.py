@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.job.book import read_book
-from slowwave.compaction.job.summary import by_model
+from slowwave.compaction.book import read_book
 from slowwave.compaction.plan import CLEARED
+from slowwave.compaction.summary import by_model
 from slowwave.models.base import ContextOverflowError
 from tests.unit.compaction.job.talks import IDS, Talk, compacted, job
 from tests.unit.compaction.job.test_narrative import Scripted, summary_of

@@ -16,7 +16,7 @@ from slowwave.extraction.model.verification import FROM_OUTSIDE, TASK, UNJUDGED
 from slowwave.memory.model import DROPS, QUOTED, RETRACTS, Replaces
 from slowwave.secrets.blocklist import Blocked, Kept, phrase_of
 from slowwave.secrets.redactor import Redactor
-from slowwave.shell.outside import outside
+from slowwave.shell.mentioned import outside
 from tests.model_server.scripted import note
 from tests.unit.consolidation.nights import said
 from tests.unit.extraction.model.shown import checks_of, kept, memory, verified

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from slowwave.formats.openclaw.client import Openclaw
+from slowwave.formats.openclaw import Openclaw
 from slowwave.formats.sessions import FoundSession, Place, StoreProblem
 from slowwave.formats.walk import Known, Walk
 from slowwave.settings import Settings, StoreSettings

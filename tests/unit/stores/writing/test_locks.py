@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import LockHeldError, RefusedError
+from slowwave.formats import codex as client
 from slowwave.formats import locks as openclaw_lock
-from slowwave.formats.codex import client
 from slowwave.formats.locks import held_lock, holder, lock_path
+from slowwave.formats.model import millisecond_time
 from slowwave.formats.openclaw import store
-from slowwave.formats.times import millisecond_time
 from slowwave.formats.writing import Compaction
 from slowwave.library import Sessions
 from slowwave.locks import created_at

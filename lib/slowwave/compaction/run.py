@@ -7,9 +7,9 @@ from functools import wraps
 from pathlib import Path
 from typing import TypeVar
 
-from slowwave.compaction.job.book import file_of, folder_of
-from slowwave.compaction.job.settings import Chosen, chosen_by_client
-from slowwave.compaction.job.summary import Summarise
+from slowwave.compaction.book import file_of, folder_of
+from slowwave.compaction.settings import Chosen, chosen_by_client
+from slowwave.compaction.summary import Summarise
 from slowwave.context import Clock
 from slowwave.errors import LockHeldError
 from slowwave.files import home_folder, private_folder
@@ -23,35 +23,20 @@ Flush = Callable[[StoredSession], Report]
 
 @dataclass(slots=True)
 class Compacting:
-    """What all sessions of a run have in common.
+    """What all sessions of a run have in common."""
 
-    Attributes:
-        project: key of the project.
-        settings: the settings in force.
-        clock: what time it is.
-        environ: the environment.
-        summarise: makes summaries.
-        flush: saves the memories of a session first.
-        run_id: names the run.
-        force: compact what is not due, too, and what was undone or stopped; never a live session.
-        dry_run: plan and report, change nothing.
-        report: what was done.
-        redact: takes secrets out of whatever is written.
-        root: the folder that the project's sessions work in, or "".
-    """
-
-    project: str
-    settings: Settings
-    clock: Clock
-    environ: Mapping[str, str]
-    summarise: Summarise
-    flush: Flush
-    run_id: str = ""
-    force: bool = False
-    dry_run: bool = False
-    report: Report = field(default_factory=lambda: Report("compact"))
-    redact: Callable[[str], str] = str
-    root: str = ""
+    project: str  # key of the project
+    settings: Settings  # the settings in force
+    clock: Clock  # what time it is
+    environ: Mapping[str, str]  # the environment
+    summarise: Summarise  # makes summaries
+    flush: Flush  # saves the memories of a session first
+    run_id: str = ""  # names the run
+    force: bool = False  # compact what is not due, too, and what was undone or stopped; never a live session
+    dry_run: bool = False  # plan and report, change nothing
+    report: Report = field(default_factory=lambda: Report("compact"))  # what was done
+    redact: Callable[[str], str] = str  # takes secrets out of whatever is written
+    root: str = ""  # the folder that the project's sessions work in, or ""
     _chosen: dict[tuple[str, Path], Chosen] = field(default_factory=dict[tuple[str, Path], Chosen])
 
     @property
@@ -67,8 +52,7 @@ class Compacting:
     def chosen(self, session: StoredSession) -> Chosen:
         """Return what a person set in the client of a session, read once for all sessions of a folder.
 
-        Raises:
-            UsageError: as :func:`chosen_by_client`.
+        Raises UsageError: as :func:`chosen_by_client`.
         """
         path = session.files.paths[0]
         place = (session.dialect, path.parent)
@@ -106,11 +90,8 @@ def alone(session: StoredSession, folder: Path, *, dry_run: bool = False) -> Gen
     What a killed run left of it goes with the next one. Who holds the lock may remove its file: whoever opened it
     before looks the name up again, and then makes a new one.
 
-    A dry run takes it only where something was done before, since it makes no folder.
-
-    Raises:
-        LockHeldError: another run is at this session.
-        OSError: the folder cannot be made.
+    A dry run takes it only where something was done before, since it makes no folder. Raises LockHeldError: another run
+    is at this session; OSError: the folder cannot be made.
     """
     if dry_run and not folder.is_dir():
         yield

@@ -41,25 +41,15 @@ def reserve_floor(compaction: Mapping[str, object]) -> int:
 
 
 class Chosen(NamedTuple):
-    """The client's own settings; whatever they leave out is None, 0 or "".
+    """The client's own settings; whatever they leave out is None, 0 or ""."""
 
-    Attributes:
-        off_in: the file that turns automatic compaction off.
-        reserve_tokens: tokens that are left free.
-        keep_recent_tokens: tokens that stay as they are.
-        reserve_floor: tokens that are left free at least (OpenClaw).
-        window: tokens that are used of a larger window (Claude Code).
-        limit: tokens from which on it compacts, where that is earlier (Codex).
-        percent: share of the room for a context from which on it compacts, where that is earlier; 0 for none (Claude
-            Code).
-    """
-
-    off_in: str = ""
-    reserve_tokens: int | None = None
-    keep_recent_tokens: int | None = None
-    reserve_floor: int = 0
-    window: int = 0
-    limit: int = 0
+    off_in: str = ""  # the file that turns automatic compaction off
+    reserve_tokens: int | None = None  # tokens that are left free
+    keep_recent_tokens: int | None = None  # tokens that stay as they are
+    reserve_floor: int = 0  # tokens that are left free at least (OpenClaw)
+    window: int = 0  # tokens that are used of a larger window (Claude Code)
+    limit: int = 0  # tokens from which on it compacts, where that is earlier (Codex)
+    # share of the room for a context from which on it compacts, where that is earlier; 0 for none (Claude Code)
     percent: float = 0
 
 
@@ -86,10 +76,7 @@ NOTHING_CHOSEN = Chosen()
 def settings_files(dialect: str, transcript: Path, cwd: str) -> list[Path]:
     """Return the files that a client would look into for a session, in its order; they may not exist.
 
-    Args:
-        dialect: name of the session's dialect.
-        transcript: its first file, from which the client's home is told.
-        cwd: the working folder, or "".
+    ``transcript``: its first file, from which the client's home is told.
     """
     return client_of(dialect).settings_files(transcript, Path(cwd) if cwd else None)
 
@@ -97,14 +84,8 @@ def settings_files(dialect: str, transcript: Path, cwd: str) -> list[Path]:
 def chosen_by_client(dialect: str, transcript: Path, cwd: str, model: str = "") -> Chosen:
     """Return what a person chose for the sessions of a client.
 
-    Args:
-        dialect: name of the session's dialect.
-        transcript: its first file.
-        cwd: the working folder, or "".
-        model: the model that answers, for what is set for it alone; "" where nobody knows.
-
-    Raises:
-        UsageError: a file of settings cannot be read, or a value in it is none, so that nobody knows what was chosen.
+    ``model``: the model that answers, for what is set for it alone; "" where nobody knows. Raises UsageError: a file of
+    settings cannot be read, or a value in it is none, so that nobody knows what was chosen.
     """
     try:
         files = [path for path in settings_files(dialect, transcript, cwd) if path.is_file()]
@@ -131,12 +112,7 @@ def _floor_of(transcript: Path) -> int:
 
 
 def _fields_in(path: Path) -> Mapping[str, object]:
-    """Return the settings in a file.
-
-    Raises:
-        UnreadableError: it is not of the form that its name says.
-        OSError: it cannot be opened.
-    """
+    """Return the settings in a file. Raises UnreadableError: it is not of the form that its name says."""
     raw = path.read_bytes()
     if not raw.strip():
         return {}
@@ -185,8 +161,7 @@ def _compaction(files: Iterable[_Told], names: tuple[str, str]) -> Chosen:
 def _count_in(path: str, fields: Mapping[str, object], name: str) -> int | None:
     """Return a number of tokens, None where the name is not there.
 
-    Raises:
-        UnreadableError: what is there is no number of tokens.
+    Raises UnreadableError: what is there is no number of tokens.
     """
     value = fields.get(name)
     tokens = count_or(value, None)

@@ -10,19 +10,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
+from slowwave.compaction.book import Expected, content_stamp, ids_of, time_of
 from slowwave.compaction.items import Item
-from slowwave.compaction.job.book import Expected, content_stamp, ids_of, time_of
-from slowwave.compaction.job.planning import tokens_after
-from slowwave.compaction.job.reading import Reading, read_session
-from slowwave.compaction.plan import Plan
+from slowwave.compaction.plan import Plan, tokens_after
+from slowwave.compaction.reading import Reading, read_session
 from slowwave.context import FixedClock
 from slowwave.errors import MovedError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
-from slowwave.formats.append import SUFFIX, numbered_parts, session_stem
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import Block, SessionFiles, ToolResult
 from slowwave.formats.registry import client_of
-from slowwave.formats.sessions import FoundFile, FoundSession, StoredSession
+from slowwave.formats.sessions import SUFFIX, FoundFile, FoundSession, StoredSession, numbered_parts, session_stem
 from slowwave.formats.ulid.write import UlidWriter
 from slowwave.formats.writing import Means
 from slowwave.journal import Outcome, outcome
@@ -56,21 +54,13 @@ Intend = Callable[[Growth], None]
 
 
 class Order(NamedTuple):
-    """What is to be appended to a session.
+    """What is to be appended to a session."""
 
-    Attributes:
-        session: the session.
-        stamp: its content when it was planned.
-        at: when its last message was written, where messages tell.
-        write: has the writer append it, and returns what the client calls it.
-        expected: what the client has to go on from.
-    """
-
-    session: StoredSession
-    stamp: str
-    at: datetime | None
-    write: Callable[[Opened], str]
-    expected: Expected
+    session: StoredSession  # the session
+    stamp: str  # its content when it was planned
+    at: datetime | None  # when its last message was written, where messages tell
+    write: Callable[[Opened], str]  # has the writer append it, and returns what the client calls it
+    expected: Expected  # what the client has to go on from
 
 
 def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Written:
@@ -87,7 +77,6 @@ def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Writ
         RefusedError: a client has it open, or another process holds its lock.
         UsageError: the client knows no such record, or not in this file.
         CompactionError: the client would go on from something else; what was appended is gone again.
-        UnreadableError: a file of it cannot be opened.
         OSError: the disk is full; nothing of it stays.
     """
     session, paths = order.session, order.session.files.paths
@@ -133,11 +122,7 @@ def _check_alone(grown: Growth, own: Growth) -> None:
 
 
 def found_of(session: StoredSession) -> FoundSession:
-    """Return a session as writers look for it, with its files as they are now.
-
-    Raises:
-        OSError: a file is gone.
-    """
+    """Return a session as writers look for it, with its files as they are now. Raises OSError: a file is gone."""
     paths = session.files.paths
     files = [FoundFile(p.name, (at := p.stat()).st_size, at.st_mtime_ns, at.st_dev, at.st_ino) for p in paths]
     source = session.source if session.source in ("archived", "reset", "deleted", "backup") else ""
@@ -176,8 +161,7 @@ def growth_to_be(before: Mapping[Path, os.stat_result], path: Path, size: int, d
 def growth_of(before: Mapping[Path, os.stat_result], paths: Sequence[Path]) -> Growth:
     """Return what grew.
 
-    Raises:
-        MovedError: nothing or several files did, or one shrank: somebody else wrote to them meanwhile.
+    Raises MovedError: nothing or several files did, or one shrank: somebody else wrote to them meanwhile.
     """
     changed = [path for path in paths if path not in before or path.stat().st_size != before[path].st_size]
     if len(changed) != 1:
@@ -209,9 +193,7 @@ def own_part(grown: Growth, meant: Growth) -> Growth:
 def state_of(grown: Growth) -> Outcome:
     """Say, under the lock of the file, what became of an append that was begun.
 
-    Raises:
-        LockHeldError: another process held the lock all the time.
-        UnreadableError: the file cannot be opened.
+    Raises LockHeldError: another process held the lock all the time.
     """
     if not os.path.lexists(grown.path):
         return "absent"
@@ -232,10 +214,8 @@ def keep_time(grown: Growth) -> None:
 def take_back(grown: Growth) -> None:
     """Cut off exactly what was appended, under the lock of the file.
 
-    Raises:
-        MovedError: something was appended behind it, or it is not what was appended; nothing was changed.
-        LockHeldError: another process held the lock all the time.
-        UnreadableError: the file cannot be opened.
+    Raises MovedError: something was appended behind it, or it is not what was appended, nothing was changed;
+    LockHeldError: another process held the lock all the time.
     """
     with locked_file(grown.path) as fd:
         size = os.fstat(fd).st_size
@@ -277,8 +257,7 @@ def expected_of(reading: Reading, plan: Plan, summary: str) -> Expected:
 def difference(dialect: str, files: SessionFiles, expected: Expected) -> str:
     """Read a session again and say what its client would do other than expected; "" where it does exactly that.
 
-    Raises:
-        UnreadableError, UsageError: as :func:`slowwave.compaction.job.reading.read_session`.
+    Raises UnreadableError, UsageError: as :func:`slowwave.compaction.reading.read_session`.
     """
     after = read_session(dialect, files)
     at = -1

@@ -15,8 +15,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.compaction.job.reading import Reading
-from slowwave.compaction.job.settings import Chosen, settings_files
 from slowwave.compaction.plan import (
     AUTO_COMPACT_SHARE,
     CRABTALK_THRESHOLD,
@@ -30,6 +28,8 @@ from slowwave.compaction.plan import (
     is_over_threshold,
     warning_level,
 )
+from slowwave.compaction.reading import Reading
+from slowwave.compaction.settings import Chosen, settings_files
 from slowwave.compaction.tokens import context_window, exact_tokens
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.formats.registry import client_of
@@ -44,23 +44,14 @@ _ANSWER_TOKENS = 20_000
 
 
 class Due(NamedTuple):
-    """A decision with its reason.
+    """A decision with its reason."""
 
-    Attributes:
-        is_due: compact now.
-        is_near: not yet, but within the soft threshold of seed 004, so that memories are saved already.
-        reason: both numbers, for a person.
-        tokens: the size of the context before.
-        window: tokens that the model can see.
-        is_off: it would be due, and its client was told not to compact by itself.
-    """
-
-    is_due: bool
-    is_near: bool
-    reason: str
-    tokens: int
-    window: int
-    is_off: bool = False
+    is_due: bool  # compact now
+    is_near: bool  # not yet, but within the soft threshold of seed 004, so that memories are saved already
+    reason: str  # both numbers, for a person
+    tokens: int  # the size of the context before
+    window: int  # tokens that the model can see
+    is_off: bool = False  # it would be due, and its client was told not to compact by itself
 
     @property
     def level(self) -> Level:
@@ -71,11 +62,8 @@ class Due(NamedTuple):
 def due(reading: Reading, settings: CompactionSettings, *, soft: int, live_bytes: int = 0) -> Due:
     """Decide for one session.
 
-    Args:
-        reading: the session.
-        settings: the settings in force.
-        soft: how many tokens below the trigger counts as near.
-        live_bytes: bytes of the records that its context is made of.
+    ``soft``: how many tokens below the trigger counts as near. ``live_bytes``: bytes of the records that its context is
+    made of.
     """
     window = window_of(reading, settings)
     limit = limit_of(reading, window, settings)
@@ -211,11 +199,7 @@ class Rested:
         self._now[path] = state
 
     def save(self) -> None:
-        """Keep what is known of the sessions of this run.
-
-        Raises:
-            OSError: the folder cannot be written.
-        """
+        """Keep what is known of the sessions of this run. Raises OSError: the folder cannot be written."""
         if self._now != self._known:
             private_folder(self._file.parent)
             atomic_write(self._file, msgspec.json.encode(self._now))

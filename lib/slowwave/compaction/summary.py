@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 from slowwave.compaction.files import NO_FILES, FileOperations, without_tags
 from slowwave.compaction.items import Item
-from slowwave.compaction.job.reading import Reading
 from slowwave.compaction.plan import Budget, Plan, cleared, cut_points, find_cut, prune
 from slowwave.compaction.proof import THRESHOLD, checked, probes_of, verdict
+from slowwave.compaction.reading import Reading
 from slowwave.compaction.requests import (
     PI_SEPARATOR,
     ULID_SEPARATOR,
@@ -53,19 +53,12 @@ Redact = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """What a summary stands for.
+    """What a summary stands for."""
 
-    Attributes:
-        reading: the session.
-        plan: what goes away of it.
-        budget: the room for an answer, and the tokens that are kept.
-        redact: takes secrets out.
-    """
-
-    reading: Reading
-    plan: Plan
-    budget: Budget
-    redact: Redact
+    reading: Reading  # the session
+    plan: Plan  # what goes away of it
+    budget: Budget  # the room for an answer, and the tokens that are kept
+    redact: Redact  # takes secrets out
 
     @property
     def messages(self) -> list[Message]:
@@ -94,21 +87,13 @@ class Gone:
 
 
 class Summary(NamedTuple):
-    """What stands in the place of what goes away.
+    """What stands in the place of what goes away."""
 
-    Attributes:
-        text: the summary with its lists of files.
-        files: all files, also those that the text has no room for.
-        loss: what the proof found; None where nothing was proven.
-        source: ``ledger``, or ``model`` where a model told the narrative.
-        notes: why the model's own words are not in it, and what there was no room for.
-    """
-
-    text: str
-    files: FileOperations
-    loss: "Loss | None" = None
-    source: str = "ledger"
-    notes: tuple[str, ...] = ()
+    text: str  # the summary with its lists of files
+    files: FileOperations  # all files, also those that the text has no room for
+    loss: "Loss | None" = None  # what the proof found; None where nothing was proven
+    source: str = "ledger"  # ``ledger``, or ``model`` where a model told the narrative
+    notes: tuple[str, ...] = ()  # why the model's own words are not in it, and what there was no room for
 
 
 Summarise = Callable[[Gone], Summary]
@@ -185,12 +170,8 @@ def proven(
 ) -> Summary:
     """Return a ledger as a summary, with a narrative where there is one, and what it lost.
 
-    Args:
-        gone: what goes away.
-        ledger: what is surely told.
-        probes: what the summary is asked.
-        narrative: what a model told.
-        has_sections: it stands in the ledger's sections; other text stands before the ledger.
+    ``gone``: what goes away. ``ledger``: what is surely told. ``probes``: what the summary is asked. ``narrative``:
+    what a model told. ``has_sections``: it stands in the ledger's sections; other text stands before the ledger.
     """
     from slowwave.compaction.ledger import render  # noqa: PLC0415 - as above
 
@@ -253,11 +234,8 @@ def by_model(
 ) -> Summarise:
     """Return a maker of summaries that asks a model for the narrative.
 
-    Args:
-        model: who is asked.
-        threshold: share of the probes that a summary has to answer.
-        paid: is told what each answer cost.
-        focus: what a person asked to look at above all.
+    ``model``: who is asked. ``threshold``: share of the probes that a summary has to answer. ``paid``: is told what
+    each answer cost. ``focus``: what a person asked to look at above all.
     """
 
     def summarise(gone: Gone) -> Summary:
@@ -283,8 +261,7 @@ def by_model(
 def _told(gone: Gone, model: LanguageModel, paid: Paid, focus: str) -> tuple[str, list[str]]:
     """Return what the model tells, and what it was not shown.
 
-    Raises:
-        ModelError: it does not answer, or what goes away is too long however much is left out.
+    Raises ModelError: it does not answer, or what goes away is too long however much is left out.
     """
     telling = telling_of(gone.reading.dialect)
     plan, cleared = shown(gone)
@@ -360,17 +337,11 @@ Answers = Sequence[tuple[Part, str]]
 
 
 class Telling(NamedTuple):
-    """The form of one client's summaries.
+    """The form of one client's summaries."""
 
-    Attributes:
-        ask: returns the questions.
-        join: returns the narrative.
-        has_sections: the answers stand in the sections of the ledger; other text stands before all of them.
-    """
-
-    ask: Callable[[Gone, Plan, str], list[Request]]
-    join: Callable[[Plan, Answers], str]
-    has_sections: bool = True
+    ask: Callable[[Gone, Plan, str], list[Request]]  # returns the questions
+    join: Callable[[Plan, Answers], str]  # returns the narrative
+    has_sections: bool = True  # the answers stand in the sections of the ledger; other text stands before all of them
 
 
 def telling_of(dialect: str) -> Telling:

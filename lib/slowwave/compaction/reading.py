@@ -10,44 +10,29 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from slowwave.compaction.items import ContextTokens, Item, Usage, context_tokens, items_of, model_in, read_usage
-from slowwave.compaction.job.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
+from slowwave.compaction.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
 from slowwave.compaction.tokens import CLAUDE, CODEX, PI, Rule, fields_of, rule_of
 from slowwave.errors import UsageError
 from slowwave.formats.client import CompactionRules, Dialect, TailDialect
-from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats.model import Message, SessionFiles, Transcript, parse_time
 from slowwave.formats.registry import by_name, client_of
-from slowwave.formats.times import parse_time
 from slowwave.formats.writing import first_record, records_backward
 
 
 class Reading(NamedTuple):
-    """What compaction needs to know of a session.
+    """What compaction needs to know of a session."""
 
-    Attributes:
-        dialect: name of its dialect.
-        items: its context.
-        rule: how its client guesses tokens.
-        keeps: messages before a compaction can stay as they are.
-        cwd: the working folder that it was begun in, or that its records name first, or "".
-        model: the model that answered last, or "".
-        window: tokens that this model can see, where the client noted it; 0 where not.
-        recorded: what the provider counted last, where that stands beside the messages (Codex).
-        behind: the estimate of what was said since then.
-        at: when its last message was written, where messages tell.
-        chosen: what a person set about compaction in the settings of its client.
-    """
-
-    dialect: str
-    items: list[Item]
-    rule: Rule
-    keeps: bool = True
-    cwd: str = ""
-    model: str = ""
-    window: int = 0
-    recorded: Usage | None = None
-    behind: int = 0
-    at: datetime | None = None
-    chosen: Chosen = NOTHING_CHOSEN
+    dialect: str  # name of its dialect
+    items: list[Item]  # its context
+    rule: Rule  # how its client guesses tokens
+    keeps: bool = True  # messages before a compaction can stay as they are
+    cwd: str = ""  # the working folder that it was begun in, or that its records name first, or ""
+    model: str = ""  # the model that answered last, or ""
+    window: int = 0  # tokens that this model can see, where the client noted it; 0 where not
+    recorded: Usage | None = None  # what the provider counted last, where that stands beside the messages (Codex)
+    behind: int = 0  # the estimate of what was said since then
+    at: datetime | None = None  # when its last message was written, where messages tell
+    chosen: Chosen = NOTHING_CHOSEN  # what a person set about compaction in the settings of its client
 
     @property
     def rules(self) -> CompactionRules:
@@ -75,9 +60,7 @@ class Reading(NamedTuple):
 def read_session(dialect: str, files: SessionFiles) -> Reading:
     """Read a session: the end that its last compaction left, else all of it.
 
-    Raises:
-        UnreadableError: a file of it cannot be opened.
-        UsageError: nothing can be told of where its client would go on; the message says why.
+    Raises UsageError: nothing can be told of where its client would go on; the message says why.
     """
     chosen = chosen_by_client(dialect, files.paths[0], _folder_of(dialect, files))
     rules = by_name(dialect)
@@ -122,7 +105,7 @@ def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
 
 def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
     from slowwave.compaction.pi import pi_items  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.formats.openclaw.context import OWN_TYPES  # noqa: PLC0415 - as above
+    from slowwave.formats.openclaw import OWN_TYPES  # noqa: PLC0415 - as above
     from slowwave.formats.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
 
     whole, files = cast("PiTranscript", transcript), transcript.files
@@ -174,19 +157,12 @@ _READERS: Mapping[str, Callable[[Dialect, Transcript], Reading]] = {
 
 
 class Counters(NamedTuple):
-    """What was noted last.
+    """What was noted last."""
 
-    Attributes:
-        usage: what the provider counted since the last compaction, None where it did not.
-        window: tokens that the model can see; 0 where that is not noted.
-        model: its name, or "".
-        at: when that was counted.
-    """
-
-    usage: Usage | None = None
-    window: int = 0
-    model: str = ""
-    at: datetime | None = None
+    usage: Usage | None = None  # what the provider counted since the last compaction, None where it did not
+    window: int = 0  # tokens that the model can see; 0 where that is not noted
+    model: str = ""  # its name, or ""
+    at: datetime | None = None  # when that was counted
 
     def behind(self, items: Sequence[Item]) -> int:
         """Return the estimate of what was not counted: all behind the last answer before the count.

@@ -6,19 +6,32 @@ Where its client has a record that clears old outputs of tools, and that is enou
 from collections.abc import Mapping
 from typing import NamedTuple, cast
 
+from slowwave.compaction.append import Order, digest_of, expected_of
+from slowwave.compaction.book import Appended, Book, Expected, around, digested
+from slowwave.compaction.due import Due, budget_of, due
 from slowwave.compaction.files import of_calls
+from slowwave.compaction.flush import flush, soft_tokens
 from slowwave.compaction.items import Item, Usage, context_tokens
-from slowwave.compaction.job.append import Order, digest_of, expected_of
-from slowwave.compaction.job.book import Appended, Book, Expected, around, digested
-from slowwave.compaction.job.due import Due, budget_of, due
-from slowwave.compaction.job.flush import flush, soft_tokens
-from slowwave.compaction.job.planning import dropped_by, live_bytes, planned, ranges_of, spans_of, tokens_after
-from slowwave.compaction.job.reading import Reading, read_session
-from slowwave.compaction.job.recovery import count_compaction, noted_append
-from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.summary import Gone, Summary, summary_of
 from slowwave.compaction.pi import pi_items
-from slowwave.compaction.plan import CLEARED, MINIMUM_TOKENS, PROTECTED_TOKENS, NoPlan, Plan, cleared, prune
+from slowwave.compaction.plan import (
+    CLEARED,
+    MINIMUM_TOKENS,
+    PROTECTED_TOKENS,
+    NoPlan,
+    Plan,
+    cleared,
+    dropped_by,
+    live_bytes,
+    planned,
+    prune,
+    ranges_of,
+    spans_of,
+    tokens_after,
+)
+from slowwave.compaction.reading import Reading, read_session
+from slowwave.compaction.recovery import count_compaction, noted_append
+from slowwave.compaction.run import Compacting
+from slowwave.compaction.summary import Gone, Summary, summary_of
 from slowwave.compaction.tokens import PI
 from slowwave.errors import UsageError
 from slowwave.formats.pi.dialect import PiTranscript
@@ -52,27 +65,16 @@ class Draft:
 
 
 class Clearing(NamedTuple):
-    """What is cleared of a session.
+    """What is cleared of a session."""
 
-    Attributes:
-        session: the session.
-        stamp: its content when it was read.
-        reading: what was read of it.
-        due: whether it is due, and how large it is.
-        left: its items without these outputs.
-        calls: ids of the calls whose outputs go.
-        gone: the items that hold them.
-        freed: the tokens that this frees, as its client guesses.
-    """
-
-    session: StoredSession
-    stamp: str
-    reading: Reading
-    due: Due
-    left: list[Item]
-    calls: frozenset[str]
-    gone: list[Item]
-    freed: int
+    session: StoredSession  # the session
+    stamp: str  # its content when it was read
+    reading: Reading  # what was read of it
+    due: Due  # whether it is due, and how large it is
+    left: list[Item]  # its items without these outputs
+    calls: frozenset[str]  # ids of the calls whose outputs go
+    gone: list[Item]  # the items that hold them
+    freed: int  # the tokens that this frees, as its client guesses
 
     @property
     def tokens_after(self) -> int:
@@ -94,10 +96,8 @@ class Clearing(NamedTuple):
 def drafted(session: StoredSession, stamp: str, run: Compacting, *, by_hand: bool = False) -> Draft | Clearing | None:
     """Return what would be appended to a session; None after saying why nothing is.
 
-    What a person asks for by hand is always a summary.
-
-    Raises:
-        SlowwaveError: it cannot be read, or its client takes no compaction there.
+    What a person asks for by hand is always a summary. Raises SlowwaveError: it cannot be read, or its client takes no
+    compaction there.
     """
     chosen = run.settings.compaction
     reading = read_session(session.dialect, session.files)
@@ -148,9 +148,7 @@ def _summarised(session: StoredSession, stamp: str, reading: Reading, found: Due
 def write(draft: Draft, book: Book, run: Compacting, *, by_hand: bool = False) -> Appended:
     """Append what was drafted.
 
-    Raises:
-        SlowwaveError: as :func:`slowwave.compaction.job.append.append`.
-        OSError: the disk is full.
+    Raises SlowwaveError: as :func:`slowwave.compaction.append.append`; OSError: the disk is full.
     """
     session, plan, summary = draft.session, draft.plan, draft.summary
     proof = summary.loss.as_fields() if summary.loss is not None else {}
@@ -235,9 +233,7 @@ def clearing_of(session: StoredSession, stamp: str, reading: Reading, is_due: Du
 def clear(clearing: Clearing, book: Book, run: Compacting) -> Appended:
     """Append the overlay; it is noted before the transcript is touched, and again when it stands.
 
-    Raises:
-        SlowwaveError: as :func:`slowwave.compaction.job.append.append`.
-        OSError: the disk is full.
+    Raises SlowwaveError: as :func:`slowwave.compaction.append.append`; OSError: the disk is full.
     """
     reading, spoken = clearing.reading, [item for item in clearing.left if item.speaks]
     before, after = reading.guess, reading.guess - clearing.freed
@@ -278,9 +274,8 @@ _LEAD = "Before going on from here, another way was tried and left. This was don
 def branch_summary(session: StoredSession, message_id: str, run: Compacting) -> str:
     """Return what is left behind when a session goes on from an older message.
 
-    Raises:
-        NotFoundError: the message is not on the path that its client goes on from.
-        UsageError: its client has no branches, or nothing was said after the message.
+    Raises NotFoundError: the message is not on the path that its client goes on from; UsageError: its client has no
+    branches, or nothing was said after the message.
     """
     if not client_of(session.dialect).compacting.has_branches:
         raise UsageError(f"{session.id}: {session.dialect} has no summaries of branches; nothing was written")
@@ -308,8 +303,7 @@ def branch_summary(session: StoredSession, message_id: str, run: Compacting) -> 
 def check_form(session: StoredSession) -> None:
     """Do nothing where the session's file can take a compaction.
 
-    Raises:
-        UsageError: it cannot; the message says why, and what to do.
-        UnreadableError: its client would not take it for a session.
+    Raises UsageError: it cannot, the message says why, and what to do; UnreadableError: its client would not take it
+    for a session.
     """
     client_of(session.dialect).check_compaction(session.id, session.files.paths[0])

@@ -7,15 +7,15 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.compaction.job.append import Growth, files_of, growth_to_be, sizes_of
-from slowwave.compaction.job.book import Appended, Book, content_stamp, file_of, read_book, write_book
-from slowwave.compaction.job.draft import Clearing, Draft, clear, clearing_of, drafted, why_not, write
-from slowwave.compaction.job.due import Rested, due
-from slowwave.compaction.job.flush import flush
-from slowwave.compaction.job.reading import read_session
-from slowwave.compaction.job.recovery import settled_book, with_growth
-from slowwave.compaction.job.run import Compacting, alone, one_at_a_time
+from slowwave.compaction.append import Growth, files_of, growth_to_be, sizes_of
+from slowwave.compaction.book import Appended, Book, content_stamp, file_of, read_book, write_book
+from slowwave.compaction.draft import Clearing, Draft, clear, clearing_of, drafted, why_not, write
+from slowwave.compaction.due import Rested, due
+from slowwave.compaction.flush import flush
 from slowwave.compaction.plan import RESERVE_TOKENS, NoPlan
+from slowwave.compaction.reading import read_session
+from slowwave.compaction.recovery import settled_book, with_growth
+from slowwave.compaction.run import Compacting, alone, one_at_a_time
 from slowwave.errors import MovedError, RefusedError, SlowwaveError, UsageError
 from slowwave.formats.registry import CLIENTS, client_of
 from slowwave.formats.sessions import StoredSession
@@ -34,8 +34,7 @@ _LEAST_BYTES_A_TOKEN = 0.5
 def compact_sessions(project: Project, sessions: Sequence[StoredSession], run: Compacting) -> Report:
     """Compact the sessions of a project that are due, the largest first, and return what was done.
 
-    Raises:
-        OSError: the state folder cannot be written.
+    Raises OSError: the state folder cannot be written.
     """
     limit = run.settings.compaction.max_sessions
     run.root = project.root
@@ -170,10 +169,8 @@ _REFUSED = {
 def compact_one(session: StoredSession, run: Compacting) -> tuple[Draft, Appended | None]:
     """Compact one session now, its memories first; with ``run.dry_run`` only plan it.
 
-    Raises:
-        UsageError: nothing would be gained, or its client takes no compaction; the message says why.
-        RefusedError: a client has it open.
-        SlowwaveError: it cannot be read.
+    Raises UsageError: nothing would be gained, or its client takes no compaction, the message says why; RefusedError: a
+    client has it open; SlowwaveError: it cannot be read.
     """
     book, stamp = _book(session, run)
     draft = drafted(session, stamp, run, by_hand=True)
@@ -189,10 +186,8 @@ def compact_one(session: StoredSession, run: Compacting) -> tuple[Draft, Appende
 def prune_one(session: StoredSession, run: Compacting) -> tuple[Clearing, Appended | None]:
     """Clear old outputs of tools of one session now; with ``run.dry_run`` only plan it.
 
-    Raises:
-        UsageError: too little would be gained, or its client has no record for it; the message says why.
-        RefusedError: a client has it open.
-        SlowwaveError: it cannot be read.
+    Raises UsageError: too little would be gained, or its client has no record for it, the message says why;
+    RefusedError: a client has it open; SlowwaveError: it cannot be read.
     """
     if reason := why_not(session.dialect):
         raise UsageError(
@@ -229,9 +224,7 @@ class ByHand:
 def noted_by_hand(session: StoredSession, folder: Path, compaction: Compaction) -> Generator[ByHand]:
     """Note a summary that a person wrote and that is appended while the block runs, so that it can be taken back.
 
-    Raises:
-        LockHeldError: another run is at the session.
-        CorruptStateError: the book of the session is damaged.
+    Raises LockHeldError: another run is at the session; CorruptStateError: the book of the session is damaged.
     """
     with alone(session, folder):
         book, by_hand = read_book(folder, session.id, session.dialect, session.files.paths[0]), ByHand(session)

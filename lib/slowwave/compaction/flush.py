@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from slowwave.compaction.job.book import Book, read_book, write_book
-from slowwave.compaction.job.run import Compacting
-from slowwave.compaction.job.settings import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
+from slowwave.compaction.book import Book, read_book, write_book
+from slowwave.compaction.run import Compacting
+from slowwave.compaction.settings import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
 from slowwave.errors import SlowwaveError, UnreadableError
 from slowwave.files import private_folder
-from slowwave.formats.append import append_records
+from slowwave.formats.changes import append_records
 from slowwave.formats.openclaw.store import NAME, SessionEntry, compaction_config, read_store, update_entry
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession
@@ -104,13 +104,8 @@ def flush_refusal(transcript: Path, session: str) -> str:
 def save_memories(workspace: str, facts: Sequence[str], now: datetime) -> Path | None:
     """Add facts to the workspace's memory file of the day, those that it does not hold; nothing else in it changes.
 
-    Returns:
-        The file, or None: there is no such workspace, or nothing new to add.
-
-    Raises:
-        UnreadableError: the file cannot be opened.
-        LockHeldError: another process held its lock all the time.
-        OSError: the folder cannot be made, or the disk is full.
+    Returns the file, or None: there is no such workspace, or nothing new to add. Raises LockHeldError: another process
+    held its lock all the time; OSError: the folder cannot be made, or the disk is full.
     """
     if not workspace or not facts or not Path(workspace).is_dir():
         return None
@@ -128,8 +123,7 @@ def save_memories(workspace: str, facts: Sequence[str], now: datetime) -> Path |
 def note_flush(transcript: Path, session: str, now: datetime) -> None:
     """Note in ``sessions.json`` that the memories of a session were saved in this cycle.
 
-    Raises:
-        UnreadableError, LockHeldError, LockLostError, MovedError: as :func:`update_entry`.
+    Raises UnreadableError, LockHeldError, LockLostError, MovedError: as :func:`update_entry`.
     """
     _note(transcript, session, lambda entry: flushed(_fields(entry), at_ms=int(now.timestamp() * 1000)))
 
@@ -137,8 +131,7 @@ def note_flush(transcript: Path, session: str, now: datetime) -> None:
 def note_compaction(transcript: Path, session: str) -> None:
     """Count a compaction in ``sessions.json``, with which the next cycle begins.
 
-    Raises:
-        UnreadableError, LockHeldError, LockLostError, MovedError: as :func:`update_entry`.
+    Raises UnreadableError, LockHeldError, LockLostError, MovedError: as :func:`update_entry`.
     """
     _note(transcript, session, lambda entry: {"compactionCount": int(entry.number("compactionCount") or 0) + 1})
 

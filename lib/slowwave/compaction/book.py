@@ -31,94 +31,55 @@ class Dropped(NamedTuple):
 
 
 class Appended(msgspec.Struct, frozen=True, kw_only=True):
-    """One compaction that slowwave appended.
+    """One compaction that slowwave appended."""
 
-    Attributes:
-        id: names it on the command line.
-        run: the run that did it.
-        path: the file that grew, or was made.
-        before: its size before; None when it was made.
-        after: its size after.
-        sha256: of the bytes between.
-        mtime_ns: the time of the file before.
-        message: what the client calls the summary, "" where it has no name.
-        trigger: why it was done.
-        tokens_before: the context before.
-        tokens_after: an estimate of the context after.
-        kept: how many messages stay as they are.
-        summarised: how many messages the summary stands for.
-        keep_from: the first message that stays, None where none does.
-        dropped: the bytes that the summary stands for, with their digests.
-        source: ``ledger``, or ``model`` where a model told the summary's narrative, ``person`` where
-            somebody wrote it; ``prune`` where only outputs of
-            tools were cleared, whose bytes ``dropped`` names.
-        proof: the share of the probes that the summary answers, by kind, and what it does not, with where that stands.
-        notes: what else there is to say about the summary.
-    """
-
-    id: str = ""
-    run: str
-    path: str = ""
-    before: int | None = None
-    after: int = 0
-    sha256: str = ""
-    mtime_ns: int = 0
-    message: str = ""
-    trigger: str
-    tokens_before: int
-    tokens_after: int
-    kept: int
-    summarised: int
-    keep_from: str | None
-    dropped: list[Dropped]
+    id: str = ""  # names it on the command line
+    run: str  # the run that did it
+    path: str = ""  # the file that grew, or was made
+    before: int | None = None  # its size before; None when it was made
+    after: int = 0  # its size after
+    sha256: str = ""  # of the bytes between
+    mtime_ns: int = 0  # the time of the file before
+    message: str = ""  # what the client calls the summary, "" where it has no name
+    trigger: str  # why it was done
+    tokens_before: int  # the context before
+    tokens_after: int  # an estimate of the context after
+    kept: int  # how many messages stay as they are
+    summarised: int  # how many messages the summary stands for
+    keep_from: str | None  # the first message that stays, None where none does
+    dropped: list[Dropped]  # the bytes that the summary stands for, with their digests
+    # ``ledger``, or ``model`` where a model told the summary's narrative, ``person`` where somebody wrote it; ``prune``
+    # where only outputs of tools were cleared, whose bytes ``dropped`` names
     source: str = "ledger"
+    # the share of the probes that the summary answers, by kind, and what it does not, with where that stands
     proof: dict[str, Any] = {}
-    notes: list[str] = []
+    notes: list[str] = []  # what else there is to say about the summary
 
 
 class Expected(msgspec.Struct, frozen=True):
-    """What a client goes on from after a compaction.
+    """What a client goes on from after a compaction."""
 
-    Attributes:
-        summary: the text that it sends first.
-        stays: digest of what it sends behind that.
-        messages: how many messages these are.
-        guess: the size before, which has to become less.
-        planned: the size that was planned.
-        is_whole: there is no new summary, these are all messages.
-    """
-
-    summary: str
-    stays: str
-    messages: int
-    guess: int
-    planned: int
-    is_whole: bool = False
+    summary: str  # the text that it sends first
+    stays: str  # digest of what it sends behind that
+    messages: int  # how many messages these are
+    guess: int  # the size before, which has to become less
+    planned: int  # the size that was planned
+    is_whole: bool = False  # there is no new summary, these are all messages
 
 
 class Pending(msgspec.Struct, frozen=True):
-    """A compaction that was about to be appended: after a kill nobody else could tell whose the bytes are.
+    """A compaction that was about to be appended: after a kill nobody else could tell whose the bytes are."""
 
-    Attributes:
-        done: what is noted once it is there.
-        expected: what is looked at before.
-    """
-
-    done: Appended
-    expected: Expected
+    done: Appended  # what is noted once it is there
+    expected: Expected  # what is looked at before
 
 
 class Breaker(NamedTuple):
-    """How compactions of one session went; never changed, every outcome gives a new one.
+    """How compactions of one session went; never changed, every outcome gives a new one."""
 
-    Attributes:
-        compactions: how many succeeded.
-        failures: how many failed since the last that succeeded.
-        is_open: too many failed in a row; it stays open, since trying again at every turn costs a model call each.
-    """
-
-    compactions: int = 0
-    failures: int = 0
+    compactions: int = 0  # how many succeeded
+    failures: int = 0  # how many failed since the last that succeeded
+    # too many failed in a row; it stays open, since trying again at every turn costs a model call each
     is_open: bool = False
 
     def succeeded(self) -> "Breaker":
@@ -132,35 +93,20 @@ class Breaker(NamedTuple):
 
 
 class Book(msgspec.Struct):
-    """What is known of one session.
+    """What is known of one session."""
 
-    Attributes:
-        session: its id.
-        dialect: its dialect.
-        path: its first file, links resolved.
-        compactions: those that stand, oldest first.
-        failures: failures in a row.
-        is_stopped: too many of them; it stays so until the content changes or a person compacts by hand.
-        error: the last failure.
-        failed_at: the content at the last failure.
-        undone_at: the content that a person went back to; it is not compacted again by itself.
-        flushed_at: the content whose memories were saved.
-        pending: the compaction that is being appended, noted before the transcript is touched.
-        is_undoing: the last compaction is being taken back.
-    """
-
-    session: str
-    dialect: str
-    path: str
-    compactions: list[Appended] = []
-    failures: int = 0
-    is_stopped: bool = False
-    error: str = ""
-    failed_at: str = ""
-    undone_at: str = ""
-    flushed_at: str = ""
-    pending: Pending | None = None
-    is_undoing: bool = False
+    session: str  # its id
+    dialect: str  # its dialect
+    path: str  # its first file, links resolved
+    compactions: list[Appended] = []  # those that stand, oldest first
+    failures: int = 0  # failures in a row
+    is_stopped: bool = False  # too many of them; it stays so until the content changes or a person compacts by hand
+    error: str = ""  # the last failure
+    failed_at: str = ""  # the content at the last failure
+    undone_at: str = ""  # the content that a person went back to; it is not compacted again by itself
+    flushed_at: str = ""  # the content whose memories were saved
+    pending: Pending | None = None  # the compaction that is being appended, noted before the transcript is touched
+    is_undoing: bool = False  # the last compaction is being taken back
 
     def breaker(self, stamp: str) -> Breaker:
         """Return the breaker as it stands for a content: failures of another content do not count."""
@@ -191,27 +137,18 @@ def folder_of(environ: Mapping[str, str]) -> Path:
 def read_book(folder: Path, session: str, dialect: str, path: Path) -> Book:
     """Return what is known of a session; nothing where nothing was done.
 
-    Raises:
-        CorruptStateError: its file is damaged: that never counts as nothing done.
+    Raises CorruptStateError: its file is damaged: that never counts as nothing done.
     """
     return _journal(folder).find(_name(path)) or Book(session, dialect, os.path.realpath(path))
 
 
 def write_book(folder: Path, book: Book) -> None:
-    """Write what is known of a session.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Write what is known of a session. Raises OSError: the folder cannot be written."""
     _journal(folder).intend(_name(Path(book.path)), book)
 
 
 def all_books(folder: Path) -> list[Book]:
-    """Return every book.
-
-    Raises:
-        CorruptStateError: one is damaged.
-    """
+    """Return every book. Raises CorruptStateError: one is damaged."""
     return [book for _, book in _journal(folder).left()]
 
 
@@ -236,11 +173,7 @@ Condition = Literal["intact", "changed", "unknown"]
 
 
 def digested(paths: Sequence[Path], ranges: Iterable[tuple[int, int, int]]) -> list[Dropped]:
-    """Return ranges (part, offset and length), in order, with the digests of what stands there now.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
+    """Return ranges (part, offset and length), in order, with the digests of what stands there now."""
     found: list[Dropped] = []
     for part, places in groupby(sorted(ranges), key=lambda place: place[0]):
         with open_plain(paths[part]) as file:
@@ -302,11 +235,7 @@ _TAIL_BYTES = 4096
 
 
 def content_stamp(paths: Sequence[Path]) -> str:
-    """Return what changes whenever something is appended to one of these files, or its end is rewritten.
-
-    Raises:
-        UnreadableError: a file cannot be opened.
-    """
+    """Return what changes whenever something is appended to one of these files, or its end is rewritten."""
     digest = hashlib.sha256()
     for path in paths:
         with open_regular(path) as file:

@@ -1,20 +1,25 @@
-"""Crash-safe removal and insertion of lines by byte ranges; what is kept is never decoded and stays as it was.
+"""How the lines of a file change: a record is added at its end, or lines are taken out and put in by byte ranges.
 
-The kept ranges are copied by the kernel into a temporary file beside the old one, which then takes its name; memory
-does not grow with the file. It happens under the lock that :mod:`append` takes, so no record of slowwave is lost,
-and a client that wrote meanwhile makes it stop before the rename.
+Adding is one ``write`` of one whole line under the lock of the file. A file that does not end with a newline (a torn
+append, a crash) gets one first, in the same write: without it the new record would be glued to the old one, and most
+clients would lose both.
+
+Where lines go, what is kept is never decoded: the kernel copies its ranges into a temporary file beside the old one,
+which then takes its name; memory does not grow with the file. It happens under the same lock, so no record of slowwave
+is lost, and a client that wrote meanwhile makes it stop before the rename.
 """
 
 import errno
 import os
+import stat
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import MovedError, UnreadableError
-from slowwave.files import replacement, write_all
+from slowwave.files import at_fault_point, fsync_folder, replacement, write_all
+from slowwave.formats.sessions import SUFFIX, numbered_parts, part_name
 from slowwave.locks import TIMEOUT_S, locked_file
 
 _BUFFER_BYTES = 1 << 18
@@ -36,11 +41,7 @@ class FileState(NamedTuple):
 
 
 def file_state(path: Path) -> FileState:
-    """Return size, modification time and inode of a file.
-
-    Raises:
-        UnreadableError: it is missing or its folder cannot be entered.
-    """
+    """Return size, modification time and inode of a file."""
     try:
         return FileState.of(path.stat())
     except OSError as error:
@@ -55,28 +56,6 @@ class Kept(NamedTuple):
     new_start: int
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
-    """The outcome of a rewrite.
-
-    Attributes:
-        before: state of the old file.
-        after: state of the new one.
-        kept: the byte ranges that survived, with their new places.
-    """
-
-    before: FileState
-    after: FileState
-    kept: tuple[Kept, ...]
-
-    def new_offset(self, offset: int) -> int | None:
-        """Return where the byte that was at ``offset`` is now; None when it was removed."""
-        near = bisect_right(self.kept, offset, key=lambda kept: kept.start) - 1
-        if near < 0 or offset >= self.kept[near].stop:
-            return None
-        return self.kept[near].new_start + offset - self.kept[near].start
-
-
 def rewrite_without(
     path: Path,
     drop: Sequence[tuple[int, int]],
@@ -85,7 +64,7 @@ def rewrite_without(
     expect: FileState | None = None,
     keep_mtime: bool = False,
     timeout_s: float = TIMEOUT_S,
-) -> Rewritten:
+) -> None:
     """Replace ``path`` by itself without some byte ranges and with some new lines.
 
     Args:
@@ -102,7 +81,6 @@ def rewrite_without(
         MovedError: the file is not as expected, or a client wrote to it meanwhile; it is untouched.
         ValueError: a range lies outside the file, ranges overlap, or an insert is not at a line's start.
         LockHeldError: another process held the lock all the time.
-        UnreadableError: the file cannot be opened.
         OSError: the disk is full; the old content is untouched.
     """
     path = path.resolve()
@@ -122,8 +100,6 @@ def rewrite_without(
             _fill(old, new, kept, texts)
             if keep_mtime:
                 os.utime(new, ns=(found.st_atime_ns, found.st_mtime_ns))
-            after = FileState.of(os.fstat(new))
-    return Rewritten(before, after, tuple(kept))
 
 
 def _fill(old: int, new: int, kept: Sequence[Kept], texts: Sequence[tuple[int, bytes]]) -> None:
@@ -140,9 +116,7 @@ def _fill(old: int, new: int, kept: Sequence[Kept], texts: Sequence[tuple[int, b
 def copy_range(old: int, new: int, start: int, stop: int) -> None:
     """Append bytes of one file to another, inside the kernel where it can, else through one small buffer.
 
-    Raises:
-        MovedError: the old file ends before ``stop``.
-        OSError: the disk is full.
+    Raises MovedError: the old file ends before ``stop``; OSError: the disk is full.
     """
     while start < stop:
         try:
@@ -176,8 +150,7 @@ _LOOK_BYTES = 4096
 def whole_lines(fd: int, size: int, drop: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     """Return (start, stop) of what goes, in order: a range that fills its line takes the line's newline along.
 
-    Raises:
-        ValueError: a range lies outside the file, or ranges overlap.
+    Raises ValueError: a range lies outside the file, or ranges overlap.
     """
     joined: list[tuple[int, int]] = []
     for offset, length in sorted(set(drop)):
@@ -218,8 +191,7 @@ def kept_ranges(
 ) -> tuple[list[Kept], list[tuple[int, bytes]]]:
     """Return what stays and, with their places in the new file, the bytes that come.
 
-    Raises:
-        ValueError: an insert is not one line, or not at the start of a line or the end of the file.
+    Raises ValueError: an insert is not one line, or not at the start of a line or the end of the file.
     """
     kept: list[Kept] = []
     texts: list[tuple[int, bytes]] = []
@@ -254,3 +226,144 @@ def _place(fd: int, size: int, offset: int, gone: Sequence[tuple[int, int]]) -> 
     if offset < 0 or offset > size or (0 < offset < size and os.pread(fd, 1, offset - 1) != b"\n"):
         raise ValueError(f"offset {offset} is neither the start of a line nor the end of the file")
     return offset, offset
+
+
+# Adding.
+
+PART_BYTES = 50_000_000
+# Is told, under the lock and before the write, where (file, offset) which bytes will stand; what it raises stops that.
+Announce = Callable[[Path, int, bytes], None]
+
+
+def append_record(
+    path: Path,
+    line: bytes | Callable[[], bytes],
+    *,
+    fsync: bool = False,
+    announce: Announce | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> int:
+    """Append one record to a file, which is created (mode 0o600) when it is missing.
+
+    Args:
+        path: the file.
+        line: one JSON value without a newline; a function that makes it is called under the lock, for a record
+            that names the one before it.
+        fsync: return only when the record is on the disk.
+        announce: is told what will be written.
+        timeout_s: how long to wait for the lock.
+
+    Returns:
+        The byte offset at which the record begins.
+
+    Raises:
+        ValueError: ``line`` is empty or holds a newline.
+        LockHeldError: another process held the lock all the time.
+        OSError: the disk is full; nothing of the record stays in the file.
+    """
+    if isinstance(line, bytes):
+        _check(line)
+    with locked_file(path, create=True, append=True, timeout_s=timeout_s) as fd:
+        record = line if isinstance(line, bytes) else line()
+        _check(record)
+        return _append(fd, path, record, fsync=fsync, announce=announce)
+
+
+def append_records(
+    path: Path,
+    lines: Callable[[], Sequence[bytes]],
+    *,
+    create: bool = False,
+    then: Callable[[], None] | None = None,
+    fsync: bool = False,
+    announce: Announce | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> int:
+    """Append records that belong together in one ``write``; ``lines`` makes them under the lock.
+
+    ``then`` is called when they are in the file, still under the lock: for what must agree with the file. Returns the
+    byte offset at which the first of them begins. Raises ValueError: there is no line, or one is empty or holds a
+    newline; LockHeldError: another process held the lock all the time; OSError: the disk is full, nothing of the
+    records stays in the file.
+    """
+    with locked_file(path, create=create, append=True, timeout_s=timeout_s) as fd:
+        records = lines()
+        if not records:
+            raise ValueError("there is no record to append")
+        for record in records:
+            _check(record)
+        offset = _append(fd, path, b"\n".join(records), fsync=fsync, announce=announce)
+        if then is not None:
+            then()
+        return offset
+
+
+def append_forking(
+    base: Path,
+    line: bytes | Callable[[], bytes],
+    part_bytes: int = PART_BYTES,
+    *,
+    fsync: bool = False,
+    announce: Announce | None = None,
+    timeout_s: float = TIMEOUT_S,
+) -> tuple[Path, int]:
+    """Append one record to a session of Cersei, in a new part when the current one would grow beyond ``part_bytes``.
+
+    The base file's lock is held meanwhile, so that two writers never make the same decision twice; it is created when
+    it is missing. The current part is the one with the highest number, also behind a gap: the record comes last in
+    reading order. A function in the place of ``line`` makes it under the lock. Returns the file that took the record,
+    and the byte offset at which the record begins. Raises ValueError: ``line`` is empty or holds a newline;
+    LockHeldError: another process held the lock all the time; OSError: the disk is full, nothing of the record stays in
+    the file.
+    """
+    if isinstance(line, bytes):
+        _check(line)
+    with locked_file(base, create=True, append=True, timeout_s=timeout_s) as base_fd:
+        record = line if isinstance(line, bytes) else line()
+        _check(record)
+        names = numbered_parts(base)
+        number = max(names)
+        last = base.with_name(names[number])
+        if last.stat().st_size + len(record) + 1 > part_bytes:
+            last = base.with_name(part_name(base.name.removesuffix(SUFFIX), number + 1))
+        if last == base:
+            return base, _append(base_fd, base, record, fsync=fsync, announce=announce)
+        return last, append_record(last, record, fsync=fsync, announce=announce, timeout_s=timeout_s)
+
+
+def _check(line: bytes) -> None:
+    if not line or b"\n" in line:
+        raise ValueError("a record is one non-empty line without a newline")
+
+
+def _append(fd: int, path: Path, line: bytes, *, fsync: bool, announce: Announce | None) -> int:
+    """Write the record behind the last byte, healing a missing newline, and prove that all of it arrived."""
+    before = os.fstat(fd)
+    if not stat.S_ISREG(before.st_mode):
+        raise UnreadableError(path, "not a regular file")
+    size = before.st_size
+    is_torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+    data = b"\n%b\n" % line if is_torn else b"%b\n" % line
+    if announce is not None:
+        announce(path, size, data)
+    at_fault_point("write", path)
+    _write_or_undo(fd, data, size)
+    if fsync:
+        at_fault_point("fsync", path)
+        os.fsync(fd)
+        if size == 0:
+            fsync_folder(path.parent)
+    # where O_APPEND put it, also when a client wrote between the look and the write
+    return os.lseek(fd, 0, os.SEEK_CUR) - len(line) - 1
+
+
+def _write_or_undo(fd: int, data: bytes, size: int) -> None:
+    """Write all of ``data``; on a failure cut off what arrived of it, unless somebody else wrote behind it."""
+    written = os.write(fd, data)
+    try:
+        while written < len(data):
+            written += os.write(fd, data[written:])
+    except OSError:
+        if os.fstat(fd).st_size == size + written:
+            os.ftruncate(fd, size)
+        raise

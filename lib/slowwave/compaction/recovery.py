@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from slowwave.compaction.job.append import (
+from slowwave.compaction.append import (
     Growth,
     Order,
     append,
@@ -19,9 +19,9 @@ from slowwave.compaction.job.append import (
     state_of,
     take_back,
 )
-from slowwave.compaction.job.book import Appended, Book, Pending, content_stamp, read_book, write_book
-from slowwave.compaction.job.flush import note_compaction, noted
-from slowwave.compaction.job.run import Compacting, alone
+from slowwave.compaction.book import Appended, Book, Pending, content_stamp, read_book, write_book
+from slowwave.compaction.flush import note_compaction, noted
+from slowwave.compaction.run import Compacting, alone
 from slowwave.context import SystemClock
 from slowwave.errors import NotFoundError
 from slowwave.formats.model import SessionFiles
@@ -47,12 +47,9 @@ def settle(book: Book, folder: Path, session: StoredSession, means: Means) -> st
     """Finish what a killed run began, and return in a sentence what that was; "" when there is nothing to finish.
 
     A compaction that stands at the end of the file is read back as its own run would have done, and taken away again
-    when its client would not go on from it. One that somebody has gone on from stands.
-
-    Raises:
-        RefusedError: a client has the session open, or another process holds its lock.
-        SlowwaveError: the session cannot be read.
-        OSError: the state folder cannot be written.
+    when its client would not go on from it. One that somebody has gone on from stands. Raises RefusedError: a client
+    has the session open, or another process holds its lock; SlowwaveError: the session cannot be read; OSError: the
+    state folder cannot be written.
     """
     told = ""
     if book.pending is not None:
@@ -68,8 +65,7 @@ def settle(book: Book, folder: Path, session: StoredSession, means: Means) -> st
 def as_it_stands(book: Book, session: StoredSession) -> None:
     """Count a compaction that was noted and stands, for who only looks; nothing is written.
 
-    Raises:
-        SlowwaveError: the session cannot be read, or its lock is held.
+    Raises SlowwaveError: the session cannot be read, or its lock is held.
     """
     pending = book.pending
     if pending is not None and state_of(growth_in(pending.done)) in ("written", "followed"):
@@ -151,15 +147,8 @@ def _named(done: Appended, session: StoredSession) -> Appended:
 def noted_append(order: Order, note: Appended, book: Book, run: Compacting) -> Appended:
     """Append what was ordered, and return the note of it.
 
-    Args:
-        order: what is appended.
-        note: what is known of it already.
-        book: what is known of the session.
-        run: what it is done with.
-
-    Raises:
-        SlowwaveError: as :func:`slowwave.compaction.job.append.append`.
-        OSError: the disk is full.
+    ``note``: what is known of it already. Raises SlowwaveError: as :func:`slowwave.compaction.append.append`; OSError:
+    the disk is full.
     """
 
     def intend(grown: Growth) -> None:
@@ -183,9 +172,8 @@ def noted_append(order: Order, note: Appended, book: Book, run: Compacting) -> A
 def settled_book(session: StoredSession, run: Compacting) -> Book:
     """Return what is known of a session, with whatever a killed run left unfinished finished first.
 
-    Raises:
-        CorruptStateError: the book is damaged.
-        SlowwaveError, OSError: as :func:`slowwave.compaction.job.recovery.settle`.
+    Raises CorruptStateError: the book is damaged; SlowwaveError, OSError: as
+    :func:`slowwave.compaction.recovery.settle`.
     """
     book = read_book(run.folder, session.id, session.dialect, session.files.paths[0])
     if run.dry_run:
@@ -226,10 +214,8 @@ def with_growth(note: Appended, grown: Growth, message: str = "") -> Appended:
 def undo(session: StoredSession, folder: Path, home: Path) -> Appended:
     """Take back the last compaction of a session, and do not compact it again by itself until it has changed.
 
-    Raises:
-        NotFoundError: slowwave knows of no compaction that it appended.
-        MovedError: something was appended behind it; nothing was changed.
-        RefusedError: a client has the session open, or another run is at it.
+    Raises NotFoundError: slowwave knows of no compaction that it appended; MovedError: something was appended behind
+    it, nothing was changed; RefusedError: a client has the session open, or another run is at it.
     """
     with alone(session, folder):
         return _undone(session, folder, home)
