@@ -29,10 +29,11 @@ from slowwave.cli.terminal import (
 )
 from slowwave.context import Run, SystemClock, new_run_id
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, InterruptedRunError, UsageError
+from slowwave.files import scheduler_folder
 from slowwave.jobs import JOBS
 from slowwave.quantities import moment
 from slowwave.report import UNCONFIRMED
-from slowwave.service.server import named_server, prefect_home, run_through_prefect
+from slowwave.service.server import named_server, run_through_prefect
 from slowwave.settings import described
 
 if TYPE_CHECKING:
@@ -149,16 +150,15 @@ def _configure_all(every: argparse._ArgumentGroup) -> None:  # pyright: ignore[r
 def _explain(parser: Parser, job: str) -> None:
     """Say what a job does and which settings it goes by."""
     keys = [
-        row for section in _SETTINGS[job] for row in described(section.partition(".")[0]) if _is_of(row[0], section)
+        row
+        for section in _SETTINGS[job]
+        for row in described(section.partition(".")[0])
+        if f"{row[0]}.".startswith(f"{section}.")
     ]
     rows = [(key, meaning + (f" (default: {default})" if default else "")) for key, default, meaning in keys]
     parser.is_laid_out = True
     parser.description = parser.filled(ABOUT[job])
     parser.epilog = f"settings (--set KEY=VALUE, or in the settings file):\n{parser.columns(rows)}"
-
-
-def _is_of(key: str, section: str) -> bool:
-    return key == section or key.startswith(f"{section}.")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -445,7 +445,7 @@ def _erase(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
 
     asked = Asked(tuple(args.session), tuple(args.person), tuple(args.topic), tuple(args.pattern))
     run, elsewhere = _run_of(args, settings), _elsewhere(os.environ)
-    return erase_subjects(asked, run, prefect_home(os.environ), elsewhere, args.confirm).to_builtins()
+    return erase_subjects(asked, run, scheduler_folder(os.environ), elsewhere, args.confirm).to_builtins()
 
 
 def _elsewhere(environ: Mapping[str, str]) -> str:

@@ -363,7 +363,8 @@ def lines_of_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> Ite
     """Yield the lines of the report of a backfill, over ``stores`` where some were named instead of the home's."""
     yield f"backfill {report['run_id']}"
     for item in report["items"][:MOST_SESSIONS]:
-        yield f"  {item['action']:<9}  {_project_of(item)}{item['reason']}"
+        project = f"{item['project']}: " if item["project"] else ""
+        yield f"  {item['action']:<9}  {project}{item['reason']}"
     if len(report["items"]) > MOST_SESSIONS:
         yield f"  and {len(report['items']) - MOST_SESSIONS} more (--json shows all)"
     counts = report["counts"]
@@ -381,10 +382,6 @@ def lines_of_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> Ite
             yield f"{title}: {row}"
         if len(rows) > MOST_SESSIONS:
             yield f"and {len(rows) - MOST_SESSIONS} more (--json shows all)"
-
-
-def _project_of(item: dict[str, Any]) -> str:
-    return f"{item['project']}: " if item["project"] else ""
 
 
 _RETAINED = {

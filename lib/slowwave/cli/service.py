@@ -18,7 +18,7 @@ from typing import Any
 from slowwave.cli.terminal import say, warn
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, SlowwaveError, UsageError
-from slowwave.files import private_folder
+from slowwave.files import private_folder, scheduler_folder
 from slowwave.service.deployments import (
     POOL,
     Document,
@@ -39,7 +39,6 @@ from slowwave.service.server import (
     load_job,
     own_server,
     prefect_environment,
-    prefect_home,
     project_root,
     require_address,
     require_server,
@@ -90,7 +89,7 @@ def run_serve(args: argparse.Namespace) -> int:
 @contextmanager
 def _server(port: int) -> Generator[str]:
     """Use the server that ``PREFECT_API_URL`` names, else run one as long as this process lives."""
-    home = prefect_home(os.environ)
+    home = scheduler_folder(os.environ)
     private_folder(home)
     for name, value in prefect_environment(home).items():
         os.environ.setdefault(name, value)

@@ -90,7 +90,11 @@ def _chosen(args: argparse.Namespace, name: str) -> "tuple[FoundSession, Archive
     path = path_of(name)
     has_archive = archive_folder(os.environ).is_dir()
     if path is not None:
-        archived = _archived_at(path) if has_archive and not os.path.lexists(path) else None
+        archived = None
+        if has_archive and not os.path.lexists(path):
+            from slowwave.stores.archive.sessions import archived_at  # noqa: PLC0415  # few sessions are archived
+
+            archived = archived_at(path, os.environ)
         return (archived.as_found(), archived) if archived else (_of_file(path), None)
     problems: list[StoreProblem] = []
     sessions = found_sessions(settings_of(args), os.environ, problems)
@@ -118,12 +122,6 @@ def _meant(name: str, sessions: list[FoundSession]) -> FoundSession:
         if found is None:
             raise
         return found
-
-
-def _archived_at(path: Path) -> "Archived | None":
-    from slowwave.stores.archive.sessions import archived_at  # noqa: PLC0415  # as above
-
-    return archived_at(path, os.environ)
 
 
 def _of_file(path: Path) -> FoundSession:
@@ -162,16 +160,11 @@ def _cersei_code() -> Dialect:
 
 def context(args: argparse.Namespace) -> int:
     """Print what the client would send if the session were resumed now."""
-    with relaxed_collector():
-        return _context(args)
+    with relaxed_collector(), readable_session(args, args.id) as target:
+        return _context(args, target)
 
 
-def _context(args: argparse.Namespace) -> int:
-    with readable_session(args, args.id) as target:
-        return _context_of(args, target)
-
-
-def _context_of(args: argparse.Namespace, target: Target) -> int:
+def _context(args: argparse.Namespace, target: Target) -> int:
     dialect, files = opened(target.found, args.mode)
     # of what is laid out for this one command nothing is kept
     notes = FileNotes(Path(target.base, "contexts")) if target.base else context_notes(os.environ)

@@ -29,7 +29,6 @@ from slowwave.observability.night import (
     BROKEN,
     Limits,
     Night,
-    Seen,
     Spent,
     append_night,
     footprints,
@@ -93,7 +92,8 @@ def conclude(
     folders, unread = footprints([(NAMELESS(project.key), project.memory) for project in projects])
     report.warnings += map(NAMELESS, unread)
     limits = settings.consolidation
-    seen = Seen(
+    night = night_of(
+        report,
         at=began.at,
         seconds=perf_counter() - began.timer,
         outcome=outcome or came_to.name,
@@ -104,7 +104,6 @@ def conclude(
         folders=folders,
         limits=Limits(limits.index_lines, limits.index_bytes),
     )
-    night = night_of(report, seen)
     night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, settings.alarms))
     known = _known(report, began, settings, environ, projects)
     night = msgspec.structs.replace(night, needs=len(known.needs))

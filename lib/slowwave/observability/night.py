@@ -147,35 +147,33 @@ def moment(at: str) -> datetime:
     return found
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a run beside its report; the attributes are those of :class:`Night`."""
-
-    at: datetime
-    seconds: float
-    outcome: str
-    partial: bool
-    sessions: int
-    changed: int
-    spent: Spent
-    folders: Sequence[Footprint]
-    limits: Limits
-
-
-def night_of(report: Report, seen: Seen) -> Night:
-    """Return the night that a report without secrets tells of."""
-    full = sorted(seen.folders, key=lambda f: (-f.share(seen.limits.lines, seen.limits.bytes), f.project))
+def night_of(
+    report: Report,
+    *,
+    at: datetime,
+    seconds: float,
+    outcome: str,
+    partial: bool,
+    sessions: int,
+    changed: int,
+    spent: Spent,
+    folders: Sequence[Footprint],
+    limits: Limits,
+) -> Night:
+    """Return the night that a report without secrets tells of, and what is known of its run beside that."""
+    full = sorted(folders, key=lambda f: (-f.share(limits.lines, limits.bytes), f.project))
     slowest = sorted((s for s in report.spans if s.seconds >= LEAST_S), key=lambda span: -span.seconds)
     kinds = sorted(report.unknown_types.items(), key=lambda kind: (-kind[1], kind[0]))
     return Night(
         job=report.job,
         run_id=report.run_id,
-        at=seen.at.isoformat(),
-        seconds=round(seen.seconds, 3),
-        outcome=seen.outcome,
-        partial=seen.partial,
+        at=at.isoformat(),
+        seconds=round(seconds, 3),
+        outcome=outcome,
+        partial=partial,
         projects=report.counts.get("projects", 0),
-        sessions=seen.sessions,
-        changed=seen.changed,
+        sessions=sessions,
+        changed=changed,
         dreams=len(report.dream_ids),
         counts=dict(report.counts),
         refusals=dict(Counter(gate.gate for gate in report.gates if not gate.passed)),
@@ -184,12 +182,12 @@ def night_of(report: Report, seen: Seen) -> Night:
         parked=len(report.parked),
         lossy=[_writable(lossy) for lossy in _lossy(report)[:MOST_FAILURES]],
         unknown=dict(kinds[:MOST_KINDS]),
-        spent=seen.spent,
-        memories=sum(folder.memories for folder in seen.folders),
-        backlog=sum(folder.backlog for folder in seen.folders),
-        oldest=min((folder.oldest for folder in seen.folders if folder.oldest), default=""),
+        spent=spent,
+        memories=sum(folder.memories for folder in folders),
+        backlog=sum(folder.backlog for folder in folders),
+        oldest=min((folder.oldest for folder in folders if folder.oldest), default=""),
         folders=[replace(folder, project=_writable(folder.project)) for folder in full[:MOST_FOLDERS]],
-        limits=seen.limits,
+        limits=limits,
         steps=_by_step(report.spans),
         slowest=[replace(s, project=_writable(s.project), seconds=round(s.seconds, 3)) for s in slowest[:MOST_SPANS]],
     )

@@ -12,7 +12,7 @@ import stat
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -318,11 +318,8 @@ def storage(found: Discovery, mounts: Path = _MOUNTS) -> Check:
         if kind in _NFS and ("nolock" in options or "local_lock=all" in options):
             fix = "mount it with locks; until then dream on one host alone"
             return Check("storage", ok=False, seen=f"{memory} lies on {kind} without locks", fix=fix)
-    return Check("storage", ok=True, seen=f"memory folders lie on {_kinds(kind for kind, _ in kinds.values())}")
-
-
-def _kinds(names: Iterable[str]) -> str:
-    return ", ".join(sorted(set(names))) or "nothing yet"
+    told = ", ".join(sorted({kind for kind, _ in kinds.values()})) or "nothing yet"
+    return Check("storage", ok=True, seen=f"memory folders lie on {told}")
 
 
 def _mount_of(path: Path, table: list[list[str]]) -> tuple[str, list[str]]:

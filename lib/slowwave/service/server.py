@@ -80,11 +80,6 @@ def prefect_environment(home: Path) -> dict[str, str]:
     return {**SERVER, "PREFECT_HOME": str(home)}
 
 
-def prefect_home(environ: Mapping[str, str]) -> Path:
-    """Return the folder of Prefect's own files."""
-    return scheduler_folder(environ)
-
-
 def enter_project() -> None:
     """Make the project the current folder, as a worker does.
 
@@ -216,7 +211,7 @@ def _config_here() -> str | None:
 def _prepare(environ: MutableMapping[str, str], *, verbose: bool) -> None:
     """Set what Prefect reads at import; what the operator has set wins, in the environment or in a profile."""
     environ.setdefault("PREFECT_PROFILES_PATH", str(profiles_path(environ)))
-    for name, value in prefect_environment(prefect_home(environ)).items():
+    for name, value in prefect_environment(scheduler_folder(environ)).items():
         environ.setdefault(name, value)
     # Prefect makes the last folder only, and without its home no server starts
     for folder in (state_folder(environ), Path(environ["PREFECT_HOME"])):

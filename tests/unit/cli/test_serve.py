@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import service
-from slowwave.service.server import prefect_home
+from slowwave.files import scheduler_folder
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_a_port_that_is_asked_for_is_kept_from_then_on(asked: list[int]) -> None
 
 @pytest.mark.parametrize("text", ["", "none", "0", "65536"])
 def test_a_note_of_no_port_is_as_good_as_none(asked: list[int], text: str) -> None:
-    home = prefect_home(os.environ)
+    home = scheduler_folder(os.environ)
     home.mkdir(parents=True)
     (home / "server.port").write_text(text)
     served()
