@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from slowwave.files import home_folder
-from slowwave.settings import Settings
+
+if TYPE_CHECKING:  # what writes a record needs the clock and no settings
+    from slowwave.settings import Settings
 
 
 class Clock(Protocol):
@@ -50,7 +52,7 @@ class Run:
     """Everything that one run of a job was given."""
 
     id: str  # names the run in reports and ledgers
-    settings: Settings
+    settings: "Settings"
     clock: Clock  # what time it is
     environ: Mapping[str, str]  # the environment; HOME and the XDG folders are taken from here
     project: str = ""  # only projects whose key or root contains this; "" takes all

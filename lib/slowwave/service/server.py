@@ -27,7 +27,7 @@ from slowwave.errors import ServerError, SlowwaveError, UnreadableError, UsageEr
 from slowwave.files import atomic_write, file_bytes, home_folder, private_folder, scheduler_folder, state_folder
 from slowwave.jobs.run import LEAST_ROOM, require_input, require_places, require_room
 from slowwave.observability.progress import REACH, START, watcher
-from slowwave.settings import load_settings
+from slowwave.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from prefect import Flow
@@ -114,8 +114,10 @@ def run_through_prefect(job: str, parameters: Mapping[str, Any], *, verbose: boo
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project is the one that is asked for.
     """
-    given = _from_anywhere(parameters)
-    _check(given)
+    given, settings = _from_anywhere(parameters)
+    # what the job would refuse is refused before a server is started, which takes half a minute
+    require_places(settings, os.environ, dry_run=True)
+    require_input(settings, os.environ, given.get("project", ""))
     api = named_server(os.environ)
     _prepare(os.environ, verbose=verbose)
     with chdir("."), _reached(api, job) if api else _started(job) as flow:
@@ -182,24 +184,14 @@ def _say_the_rest() -> None:
         service.drain_all(timeout=_LAST_WORDS_S)
 
 
-def _from_anywhere(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters that mean the same in every folder: settings file and store roots as absolute paths."""
+def _from_anywhere(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], Settings]:
+    """Return parameters that mean the same in every folder, files and folders as absolute paths, and their settings."""
     config = parameters.get("config") or _config_here()
-    found = load_settings(
-        os.environ, config=Path(config) if config else None, overrides=parameters.get("overrides", ())
-    )
-    roots = parameters.get("store") or [str(path.expanduser().absolute()) for path in found.store.roots]
-    return {**parameters, "config": config, "store": roots}
-
-
-def _check(given: Mapping[str, Any]) -> None:
-    """Refuse what the job would refuse, before a server is started, which takes half a minute."""
-    config = given["config"]
-    settings = load_settings(
-        os.environ, config=Path(config) if config else None, overrides=given.get("overrides", ())
-    ).with_roots([Path(root) for root in given["store"]])
-    require_places(settings, os.environ, dry_run=True)
-    require_input(settings, os.environ, given.get("project", ""))
+    overrides = parameters.get("overrides", ())
+    settings = load_settings(os.environ, config=Path(config) if config else None, overrides=overrides)
+    roots = parameters.get("store") or [str(path.expanduser().absolute()) for path in settings.store.roots]
+    given = {**parameters, "config": config, "store": roots}
+    return given, settings.with_roots([Path(root) for root in roots])
 
 
 def _config_here() -> str | None:

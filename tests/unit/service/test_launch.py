@@ -70,8 +70,8 @@ def test_relative_roots_mean_the_folder_that_the_command_was_called_from(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SLOWWAVE_STORE__ROOTS", "here")
-    assert server._from_anywhere({})["store"] == [str(tmp_path / "here")]
-    assert server._from_anywhere({"store": ["/there"]})["store"] == ["/there"]
+    assert server._from_anywhere({})[0]["store"] == [str(tmp_path / "here")]
+    assert server._from_anywhere({"store": ["/there"]})[0]["store"] == ["/there"]
 
 
 PROFILES = """
