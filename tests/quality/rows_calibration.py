@@ -80,8 +80,8 @@ def _claims() -> dict[str, list[Claim]]:
         elif one.speaker == "c":
             found["c"].append(Claim(weights.settles(one.dialog, pieces_of(one.words)), _worth(one), one.repository))
     # what reads like a document waits, so that its confidence claims nothing
-    for one, names in train.wordings(real, {name: weights.document for name, weights in known.items()}):
-        confidence = known[one.repository].wish(names, pieces_of(one.words))
+    for one in train.typed(real, {name: weights.document for name, weights in known.items()}):
+        confidence = known[one.repository].wish(one.words)
         found["p"].append(Claim(confidence, _worth(one), one.repository))
     return found
 

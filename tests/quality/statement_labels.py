@@ -15,6 +15,7 @@ from pathlib import Path
 
 from slowwave.extraction.classifier import Surroundings, dialog
 from slowwave.extraction.offline import choice, standing
+from slowwave.extraction.voice import spoken
 from slowwave.formats.model import Text
 from slowwave.memory.model import Category
 from slowwave.reading.items import Chosen, Part, Said
@@ -62,6 +63,7 @@ class Judged:
         mark: the highest mark that lies in it, or None.
         message: the rank of its message in the session.
         dialog: what tells the wording of a choice in a dialog.
+        whose: features of whose words it is, of what a person typed.
     """
 
     session: str
@@ -72,6 +74,7 @@ class Judged:
     mark: Mark | None
     message: int = 0
     dialog: frozenset[str] = frozenset()
+    whose: frozenset[str] = frozenset()
 
     @property
     def repository(self) -> str:
@@ -101,11 +104,15 @@ def judged(session: str, reader: str = "") -> tuple[Judged, ...]:
     for item in reading.items:
         if isinstance(item, Said):
             line = line_at(path, item.sources[-1].offset)
-            for statement in statements(item):
-                mark = _mark_of(statement.text, wanted.get(line, ()))
-                features = frozenset(around.features(statement))
+            told = statements(item)
+            for one in told:
+                mark = _mark_of(one.text, wanted.get(line, ()))
+                features = frozenset(around.features(one))
+                whose = frozenset(spoken(one, told)) if item.speaker == "person" else frozenset[str]()
                 found.append(
-                    Judged(session, item.speaker[0], standing(statement), statement.text, features, mark, item.order)
+                    Judged(
+                        *(session, item.speaker[0], standing(one), one.text, features, mark, item.order), whose=whose
+                    )
                 )
         elif isinstance(item, Chosen):
             line = line_at(path, item.sources[-1].offset)

@@ -6,6 +6,7 @@ From statements that readers judged (``labels/``, transcripts beside the checkou
 
 import importlib
 import json
+import math
 import sys
 import zlib
 from collections import Counter, defaultdict
@@ -16,8 +17,18 @@ from typing import Any
 
 import msgspec
 
-from slowwave.extraction.classifier import WORDING, Head, Voice, Weights, noting, pieces_of
-from slowwave.extraction.voice import is_pasted, typed_like, written_like
+from slowwave.extraction.classifier import (
+    WORDING,
+    Head,
+    Phrasing,
+    Voice,
+    Weights,
+    endings_of,
+    noting,
+    phrases_of,
+    pieces_of,
+)
+from slowwave.extraction.voice import is_pasted, written_like
 from slowwave.memory.model import CATEGORIES
 from tests.quality.statement_labels import Judged, every
 from tests.quality.typed_messages import Sentence, bare, framed, written
@@ -36,17 +47,19 @@ _WORTH = (0.0, _ARGUABLE, 1.0)
 # rules in the gaps of messages weigh less than messages that were written whole, and much where they stand alone:
 # there the person means them
 _FRAMED, _ALONE = 0.5, 4.0
+# what people type in real sessions, and what of it readers took for their wish, is their own
+_OWN, _WISHED = 1.0, 4.0
 # written sessions say how wordings rank, real ones how often they are worth it
 _REAL = 2
 _FOLDS = 8
-# what is typed in real sessions counts more than what was written, and single messages, which say little of what else
-# people type, count less
-_REAL_WEIGHT, _MESSAGES = 2.0, 0.3
-_TYPED = {"strength": 0.3, "of_pieces": 3.0, "least": 0.08, "least_piece": 0.45}
+# what is typed in real sessions counts more than what was written
+_REAL_WEIGHT, _WRITTEN_WEIGHT = 3.0, 1.0
+# phrases count more than pieces of words, of which every sentence has many; rare ones more than common ones
+# in the head of documents single messages, which say little of what else people type, count less
+_MESSAGES = 0.3
+_TYPED_STRENGTH, _OF_PHRASES, _OF_ENDINGS = 4.0, 0.25, 0.08
+_LEAST_PHRASE_TIMES, _LEAST_ENDING_TIMES, _LEAST_TYPED = 3, 4, 0.3
 _DOCUMENT = {"strength": 0.3, "of_pieces": 3.0, "least": 0.15, "least_piece": 0.6}
-# of rules: pieces of words weigh much, and what readers found worthless in sessions double; small weights go
-_RULED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.1, "least_piece": 0.5}
-_WORTHLESS = 2.0
 # a message of more statements may be pasted; people's words are few beside an assistant's
 _SHORT, _PERSONS = 2, 3.0
 # how useful as a line of its own, by grade and whether it can be understood alone
@@ -109,7 +122,35 @@ def fit(
     )
 
 
-def _numbered(rows: Iterable[Collection[str]], places: Sequence[str]) -> dict[str, int]:
+def fit_phrasing(examples: Sequence[Example]) -> Phrasing:
+    """Return the model of the words of sentences that was fitted to examples."""
+    places, sparse = [e.place for e in examples], _from("scipy.sparse")
+    blocks: list[tuple[dict[str, int], Any, Any]] = []
+    for names_of, scale, least in (
+        (phrases_of, _OF_PHRASES, _LEAST_PHRASE_TIMES),
+        (endings_of, _OF_ENDINGS, _LEAST_ENDING_TIMES),
+    ):
+        held = [names_of(e.text) for e in examples]
+        numbers = _numbered(held, places, least)
+        rows = _matrix(held, numbers)
+        # how seldom a name is decides how freely it may tell something
+        rarity = scale * (1 + _from("numpy").log((1 + len(held)) / (1 + rows.sum(axis=0).A1)))
+        averages = sparse.diags([1 / math.sqrt(len(names) or 1) for names in held])
+        blocks.append((numbers, averages @ rows @ sparse.diags(rarity), rarity))
+    model = _from("sklearn.linear_model").LogisticRegression(C=_TYPED_STRENGTH, max_iter=300, solver="liblinear")
+    table = sparse.hstack([rows for _, rows, _ in blocks]).tocsr()
+    model.fit(table, [e.is_so for e in examples], sample_weight=[e.weight for e in examples])
+    (phrases, _, one), (endings, _, other) = blocks
+    weights = model.coef_[0]
+    found = (
+        {name: round(float(weights[at + shift] * rarity[at]), 1) for name, at in numbers.items()}
+        for numbers, rarity, shift in ((phrases, one, 0), (endings, other, len(phrases)))
+    )
+    kept = [{name: weight for name, weight in of.items() if abs(weight) >= _LEAST_TYPED} for of in found]
+    return Phrasing(round(float(model.intercept_[0]), _DIGITS), *kept)
+
+
+def _numbered(rows: Iterable[Collection[str]], places: Sequence[str], least: int = _LEAST_TIMES) -> dict[str, int]:
     """Return the names that several examples of several places have, numbered."""
     times: Counter[str] = Counter()
     seen: dict[str, set[str]] = defaultdict(set)
@@ -117,7 +158,7 @@ def _numbered(rows: Iterable[Collection[str]], places: Sequence[str]) -> dict[st
         for name in row:
             times[name] += 1
             seen[name].add(place)
-    known = sorted(n for n, count in times.items() if count >= _LEAST_TIMES and len(seen[n]) >= _LEAST_PLACES)
+    known = sorted(n for n, count in times.items() if count >= least and len(seen[n]) >= _LEAST_PLACES)
     return {name: number for number, name in enumerate(known)}
 
 
@@ -197,48 +238,36 @@ def document_heads(judged: Sequence[Judged], messages: Sequence[Sentence]) -> di
     return found
 
 
-def wordings(judged: Iterable[Judged], heads: Mapping[str, Head]) -> list[tuple[Judged, list[str]]]:
-    """Return what people typed in sessions with the names of its wording, as extraction sees them.
+def typed(judged: Iterable[Judged], heads: Mapping[str, Head]) -> list[Judged]:
+    """Return what people typed in sessions, without messages that read as if they had been pasted.
 
     Args:
         judged: statements of sessions.
         heads: of documents, by repository, fitted without it.
     """
-    messages: dict[tuple[str, int], list[tuple[Judged, float]]] = defaultdict(list)
+    messages: dict[tuple[str, int], list[Judged]] = defaultdict(list)
     for one in judged:
         if one.speaker == "p":
-            head = heads[one.repository]
-            score = head.score(written_like(_bare(one.features, "p")), pieces_of(one.words))
-            messages[one.session, one.message].append((one, score))
-    found: list[tuple[Judged, list[str]]] = []
-    for message in messages.values():
-        scores = [score for _, score in message]
-        if not is_pasted(scores):
-            found += [(one, [*_bare(one.features, "p"), *typed_like(score, scores)]) for one, score in message]
-    return found
+            messages[one.session, one.message].append(one)
+    return [one for message in messages.values() if not _is_pasted(message, heads) for one in message]
 
 
-def rule_examples(judged: Iterable[Judged], messages: Iterable[Sentence]) -> list[Example]:
-    """Return what the head of rules learns from: real words that were clear or worthless, and written messages."""
+def _is_pasted(message: Sequence[Judged], heads: Mapping[str, Head]) -> bool:
+    return is_pasted(
+        [heads[one.repository].score(written_like(_bare(one.features, "p")), pieces_of(one.words)) for one in message]
+    )
+
+
+def typed_examples(judged: Iterable[Judged], messages: Iterable[Sentence]) -> list[Example]:
+    """Return what the model of typed words learns from: real sessions, written ones, and single messages."""
     found: list[Example] = []
     for one in judged:
-        grade = one.mark.grade if one.mark else 0
-        if one.speaker == "p" and grade in (0, _CLEAR):
-            weight = 1.0 if grade else _WORTHLESS
-            found.append(Example(_bare(one.features, "p"), bool(grade), one.repository, weight, one.words))
-    own = [s for s in messages if s.voice == "own"]
-    return [*found, *(Example(_bare(s.worth, "p"), bool(s.keep), s.frame, 1.0, s.text) for s in own)]
-
-
-def typed_examples(worded: Iterable[tuple[Judged, list[str]]], messages: Iterable[Sentence]) -> list[Example]:
-    """Return what the head of typed words learns from: real sessions, written ones, and single messages."""
-    found: list[Example] = []
-    for one, names in worded:
-        found += _weighed(names, _useful(one), one.repository, 1.0 if is_written(one) else _REAL_WEIGHT, one.words)
+        # a session that was written is a person of its own
+        place, weight = (one.session, _WRITTEN_WEIGHT) if is_written(one) else (one.repository, _REAL_WEIGHT)
+        found += _weighed((), _useful(one), place, weight, one.words)
     for message in messages:
         if message.voice == "own":
-            names = _bare(message.worth, "p")
-            found += _weighed(names, _WORTH[message.keep], message.frame, _MESSAGES, message.text)
+            found += _weighed((), _WORTH[message.keep], message.frame, _WRITTEN_WEIGHT, message.text)
     return found
 
 
@@ -297,25 +326,21 @@ class Heads:
 
     Attributes:
         worth: of what was told, by words and place.
-        rule: of what was typed, by wording as in messages.
-        typed: of what was typed, by wording as in sessions.
+        typed: of what was typed, by its words.
         document: whether something reads like a document.
     """
 
     worth: Head
-    rule: Head
-    typed: Head
+    typed: Phrasing
     document: Head
 
 
 def heads_of(judged: Sequence[Judged], messages: Sequence[Sentence]) -> Heads:
     """Return the heads that were fitted to statements of sessions and to written messages."""
-    worded = wordings(judged, document_heads(judged, messages))
-    real = [j for j in judged if not is_written(j)]
+    own = typed(judged, document_heads(judged, messages))
     return Heads(
-        fit(worth_examples(real)),
-        fit(rule_examples(real, messages), **_RULED),
-        fit(typed_examples(worded, messages), **_TYPED),
+        fit(worth_examples([j for j in judged if not is_written(j)])),
+        fit_phrasing(typed_examples(own, messages)),
         fit(document_examples(judged, messages), **_DOCUMENT),
     )
 
@@ -323,14 +348,12 @@ def heads_of(judged: Sequence[Judged], messages: Sequence[Sentence]) -> Heads:
 def heads_without(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str, Heads]:
     """Return for each repository heads that have not seen it."""
     documents = document_heads(judged, messages)
-    worded = wordings(judged, documents)
+    own = typed(judged, documents)
     found: dict[str, Heads] = {}
     for fold in folds_of(judged):
-        others = [pair for pair in worded if pair[0].repository not in fold]
-        typed = fit(typed_examples(others, messages), **_TYPED)
-        real = [j for j in judged if j.repository not in fold and not is_written(j)]
-        worth, rule = fit(worth_examples(real)), fit(rule_examples(real, messages), **_RULED)
-        found |= {name: Heads(worth, rule, typed, documents[name]) for name in fold}
+        phrasing = fit_phrasing(typed_examples([j for j in own if j.repository not in fold], messages))
+        worth = fit(worth_examples([j for j in judged if j.repository not in fold and not is_written(j)]))
+        found |= {name: Heads(worth, phrasing, documents[name]) for name in fold}
     return found
 
 
@@ -354,16 +377,9 @@ def steps_of(judged: Sequence[Judged], heads: Mapping[str, Heads]) -> dict[Voice
     told = [j for j in judged if j.speaker == "a" and not is_written(j)]
     found["told"] = _steps([(heads[j.repository].worth.score(j.features), _worth(j)) for j in told])
     found["chosen"] = choice_steps(written_dialogs(), [j for j in judged if not is_written(j)])
-    worded = wordings(judged, {name: head.document for name, head in heads.items()})
-    scored = [
-        (_wished(heads[j.repository], j, names), _useful(j), 1 if is_written(j) else _REAL) for j, names in worded
-    ]
+    own = typed(judged, {name: head.document for name, head in heads.items()})
+    scored = [(heads[j.repository].typed.score(j.words), _useful(j), 1 if is_written(j) else _REAL) for j in own]
     return {**found, "typed": _steps([(score, worth) for score, worth, times in scored for _ in range(times)])}
-
-
-def _wished(heads: Heads, judged: Judged, names: Collection[str]) -> float:
-    pieces = pieces_of(judged.words)
-    return heads.rule.score(names, pieces) + heads.typed.score(names, pieces)
 
 
 def _worth(judged: Judged) -> float:
@@ -378,8 +394,8 @@ def _steps(scored: Sequence[tuple[float, float]]) -> tuple[tuple[float, float], 
     return tuple((round(float(a), _DIGITS), round(float(b), _DIGITS)) for a, b in known)
 
 
-def voice_head(messages: Sequence[Sentence]) -> Head:
-    """Return the head of voices, of messages as they were written and of what was made of them.
+def voice_head(messages: Sequence[Sentence], own: Iterable[Judged]) -> Head:
+    """Return the head of voices, of messages as they were written, of what was made of them, and of real ones.
 
     Names weigh more than for rules: what stands around a sentence tells whose it is, not that it sounds like a rule.
     """
@@ -387,6 +403,8 @@ def voice_head(messages: Sequence[Sentence]) -> Head:
         (s, _ALONE if s.text == s.frame else _FRAMED) for s in framed()
     ]
     examples = [Example(s.whose, s.voice != "own", s.frame, weight, s.text) for s, weight in weighed]
+    real = (one for one in own if not is_written(one))
+    examples += [Example(r.whose, r.speaker != "p", r.repository, _WISHED if r.mark else _OWN, r.words) for r in real]
     return fit(examples, **_VOICED, least=_LEAST_VOICE)
 
 
@@ -417,11 +435,10 @@ def main() -> int:
     weights = Weights(
         heads.worth,
         choice_head(written_dialogs()),
-        heads.rule,
         heads.typed,
         heads.document,
         categories,
-        voice_head(messages),
+        voice_head(messages, typed(judged, document_heads(judged, messages))),
         steps,
         note_head(noted()),
     )
@@ -429,11 +446,10 @@ def main() -> int:
     text = json.dumps(msgspec.to_builtins(weights), ensure_ascii=False, separators=(",\n", ":"))
     TARGET.write_text(f"{text}\n", encoding="utf-8")
     print(f"{len(judged)} statements of sessions, {len(messages)} typed sentences")
-    named = {
-        name: getattr(weights, name) for name in ("worth", "choice", "rule", "typed", "document", "theirs", "note")
-    }
+    named = {name: getattr(weights, name) for name in ("worth", "choice", "document", "theirs", "note")}
     for name, head in named.items():
         print(f"{name}: {len(head.weights)} weights of names, {len(head.pieces)} of pieces")
+    print(f"typed: {len(weights.typed.phrases)} weights of phrases, {len(weights.typed.endings)} of pieces")
     print(f"{TARGET.name}: {TARGET.stat().st_size:,} bytes")
     return 0
 

@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import msgspec
 
-from slowwave.extraction.classifier import Weights, weights
+from slowwave.extraction.classifier import Weights
 from tests.quality import train
 from tests.quality.statement_labels import Judged, every
 from tests.quality.typed_messages import Sentence, written
@@ -43,22 +43,22 @@ def unseen() -> dict[str, Weights]:
     if not file.exists():
         KEPT.mkdir(exist_ok=True)
         file.write_bytes(msgspec.json.encode(_fitted(judged, messages)))
-    kept = msgspec.json.decode(file.read_bytes(), type=dict[str, Weights])
-    # whose words they are is learnt from written messages alone
-    return {name: msgspec.structs.replace(one, theirs=weights().theirs) for name, one in kept.items()}
+    return msgspec.json.decode(file.read_bytes(), type=dict[str, Weights])
 
 
 def _fitted(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str, Weights]:
     heads = train.heads_without(judged, messages)
     found: dict[str, Weights] = {}
     choice = train.choice_head(written_dialogs())
+    own = train.typed(judged, {name: of.document for name, of in heads.items()})
     for fold in train.folds_of(judged):
         others = [j for j in judged if j.repository not in fold]
         categories = train.category_heads([j for j in others if not train.is_written(j)])
         steps = train.steps_of(others, heads)
+        theirs = train.voice_head(messages, [one for one in own if one.repository not in fold])
         for name in fold:
             of = heads[name]
-            found[name] = Weights(of.worth, choice, of.rule, of.typed, of.document, categories, weights().theirs, steps)
+            found[name] = Weights(of.worth, choice, of.typed, of.document, categories, theirs, steps)
     return found
 
 
@@ -73,7 +73,7 @@ def _digest(judged: Sequence[Judged], messages: Sequence[Sentence]) -> str:
     """Return a name for what is fitted to: the judged statements, the written ones, the code that fits."""
     known = hashlib.sha256((Path(__file__).with_name("train.py")).read_bytes())
     for one in judged:
-        known.update(repr((one.session, one.speaker, one.mark, sorted(one.features))).encode())
+        known.update(repr((one.session, one.speaker, one.mark, sorted(one.features), sorted(one.whose))).encode())
     for sentence in messages:
         known.update(repr((sentence.text, sentence.voice, sentence.keep, sorted(sentence.worth))).encode())
     return known.hexdigest()[:16]

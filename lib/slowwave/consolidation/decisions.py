@@ -292,14 +292,11 @@ def _count(number: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TakenOut:
-    """What becomes of notes that wait.
+    """What becomes of notes that wait."""
 
-    Attributes:
-        refused: why a note is refused, and candidates that do nothing else, by their ids.
-        asked: notes of a person that a model would drop, with the candidates that say so: they wait together.
-    """
-
+    # why a note is refused, and candidates that do nothing else, by their ids
     refused: dict[str, str] = field(default_factory=dict[str, str])
+    # notes of a person that a model would drop, with the candidates that say so: they wait together
     asked: dict[str, list[Candidate]] = field(default_factory=dict[str, list[Candidate]])
 
 
@@ -368,21 +365,16 @@ def too_many_ended(state: State, gathered: Gathered, max_loss: float) -> dict[st
 
 @dataclass(slots=True)
 class Tidied:
-    """What is done with lines of agents.
+    """What is done with lines of agents."""
 
-    Attributes:
-        operations: for those that need not be compared with anything that is new.
-        left: the memories that stand, without those.
-        words: by id, what a line shall say instead, with its date behind every word for a day, without pointers that
-            lead nowhere.
-        stale: by id, the page that such a pointer led to.
-        lines: by id, what stands there instead, where it is several lines.
-    """
-
+    # for those that need not be compared with anything that is new
     operations: list[Operation] = field(default_factory=list[Operation])
-    left: list[Memory] = field(default_factory=list[Memory])
+    left: list[Memory] = field(default_factory=list[Memory])  # the memories that stand, without those
+    # by id, what a line shall say instead, with its date behind every word for a day, without pointers that lead
+    # nowhere
     words: dict[str, str] = field(default_factory=dict[str, str])
-    stale: dict[str, str] = field(default_factory=dict[str, str])
+    stale: dict[str, str] = field(default_factory=dict[str, str])  # by id, the page that such a pointer led to
+    # by id, what stands there instead, where it is several lines
     lines: dict[str, str] = field(default_factory=dict[str, str])
 
     def worded(self, operations: Sequence[Operation]) -> list[Operation]:

@@ -32,16 +32,11 @@ class Moment:
 
 @dataclass(slots=True)
 class Fact:
-    """A memory, candidates that say the same, or both.
+    """A memory, candidates that say the same, or both."""
 
-    Attributes:
-        memory: the memory, or None.
-        candidates: what this dream adds to it.
-        known: the candidates that the memory was made of before, as far as they are still on file.
-    """
-
-    memory: Memory | None = None
-    candidates: list[Candidate] = field(default_factory=list[Candidate])
+    memory: Memory | None = None  # the memory, or None
+    candidates: list[Candidate] = field(default_factory=list[Candidate])  # what this dream adds to it
+    # the candidates that the memory was made of before, as far as they are still on file
     known: Sequence[Candidate] = ()
 
     @property

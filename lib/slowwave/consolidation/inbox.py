@@ -42,20 +42,14 @@ _NEVER = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A fact in the inbox.
+    """A fact in the inbox."""
 
-    Attributes:
-        id: that of the candidate that gives it its words.
-        reason: why it was not accepted by itself.
-        against: the line of a person that it contradicts, if there is one.
-        asks: whether it is worth a person's time: nobody else can decide it, and it would be kept but for that. What is
-            merely unsure decides itself, when more sessions show it.
-    """
-
-    id: str
+    id: str  # that of the candidate that gives it its words
     fact: Fact
-    reason: str
-    against: ForeignLine | None = None
+    reason: str  # why it was not accepted by itself
+    against: ForeignLine | None = None  # the line of a person that it contradicts, if there is one
+    # whether it is worth a person's time: nobody else can decide it, and it would be kept but for that. What is merely
+    # unsure decides itself, when more sessions show it.
     asks: bool = True
 
     @property

@@ -327,17 +327,11 @@ BROKEN, NEEDLESS = "broken", "needless"
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What a night found out.
+    """What a night found out."""
 
-    Attributes:
-        followed: memories that sessions kept, with these.
-        broken: memories that sessions did not keep, with these.
-        needless: memories that leave the index, since nothing asked for them for long.
-    """
-
-    followed: Sequence[tuple[Memory, Case]]
-    broken: Sequence[tuple[Memory, Case]]
-    needless: Sequence[Memory]
+    followed: Sequence[tuple[Memory, Case]]  # memories that sessions kept, with these
+    broken: Sequence[tuple[Memory, Case]]  # memories that sessions did not keep, with these
+    needless: Sequence[Memory]  # memories that leave the index, since nothing asked for them for long
 
     @property
     def counts(self) -> dict[str, int]:

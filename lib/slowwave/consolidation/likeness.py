@@ -340,17 +340,11 @@ _SIZE = re.compile(r"(?<=\d)\s+([kKMGT]i?[bB])\b")
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A text taken apart.
+    """A text taken apart."""
 
-    Attributes:
-        tokens: bare words and names in order, :data:`NO` where it says no.
-        marks: the numbers, versions, paths, flags and identifiers among them, with their case.
-        numbers: the places in ``tokens`` of amounts and versions; "folder1" is a name and no amount.
-    """
-
-    tokens: tuple[str, ...]
-    marks: frozenset[str]
-    numbers: tuple[int, ...]
+    tokens: tuple[str, ...]  # bare words and names in order, :data:`NO` where it says no
+    marks: frozenset[str]  # the numbers, versions, paths, flags and identifiers among them, with their case
+    numbers: tuple[int, ...]  # the places in ``tokens`` of amounts and versions; "folder1" is a name and no amount
 
     @property
     def negations(self) -> int:

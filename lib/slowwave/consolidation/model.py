@@ -18,77 +18,51 @@ Action = Literal["ADD", "MERGE", "UPDATE", "MOVE", "SUPERSEDE", "KEEP", "DROP", 
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a dream does with one memory, the candidates that go with it, and why.
+    """What a dream does with one memory, the candidates that go with it, and why."""
 
-    Attributes:
-        action: ADD makes a memory of its candidates; MERGE adds candidates to a memory, or with ``successor`` a memory
-            to another one (without one to a person's line); UPDATE puts ``text`` in the place of an agent's words;
-            MOVE takes an agent's line out of a full index into a topic file; SUPERSEDE ends a memory in
-            favour of ``successor`` (with candidates: they say the same as what is superseded; ``is_new`` when the
-            memory exists only as history); KEEP leaves a memory; DROP ends a memory or refuses candidates; WAIT
-            leaves candidates until there is more evidence; PHRASE puts ``text`` in the place of the lines of
-            ``memories``; DISPUTE puts before a person that a memory or candidate contradicts their words ``text``.
-        memory: id of the memory, "" for refused and waiting candidates.
-        candidates: ids of the candidates that it takes up.
-        reason: why, for a person.
-        successor: id of the memory that takes its place.
-        is_new: the memory did not exist before this dream.
-        by_person: a person did it in the file; the dream only takes note.
-        spans: when the fact held, oldest first, as far as this dream changes that; the last end is "" while it holds.
-        words: id of the candidate whose words the memory gets from now on, "" to keep those that it has.
-        memories: ids of the memories that a line of a model's rests on.
-        text: words that are in no candidate, put together by a model from the words of the candidates, or "".
-        line: the lines that say so in the place of an agent's, where there are several; of DISPUTE the file.
-        by: who saw that something newer or other takes its place, where the rules alone do not: "model".
-    """
-
+    # ADD makes a memory of its candidates; MERGE adds candidates to a memory, or with ``successor`` a memory to another
+    # one (without one to a person's line); UPDATE puts ``text`` in the place of an agent's words; MOVE takes an agent's
+    # line out of a full index into a topic file; SUPERSEDE ends a memory in favour of ``successor`` (with candidates:
+    # they say the same as what is superseded; ``is_new`` when the memory exists only as history); KEEP leaves a memory;
+    # DROP ends a memory or refuses candidates; WAIT leaves candidates until there is more evidence; PHRASE puts
+    # ``text`` in the place of the lines of ``memories``; DISPUTE puts before a person that a memory or candidate
+    # contradicts their words ``text``
     action: Action
-    memory: str
-    candidates: tuple[str, ...]
-    reason: str
-    successor: str = ""
-    is_new: bool = False
-    by_person: bool = False
+    memory: str  # id of the memory, "" for refused and waiting candidates
+    candidates: tuple[str, ...]  # ids of the candidates that it takes up
+    reason: str  # why, for a person
+    successor: str = ""  # id of the memory that takes its place
+    is_new: bool = False  # the memory did not exist before this dream
+    by_person: bool = False  # a person did it in the file; the dream only takes note
+    # when the fact held, oldest first, as far as this dream changes that; the last end is "" while it holds
     spans: tuple[tuple[str, str], ...] = ()
-    words: str = ""
-    text: str = ""
-    memories: tuple[str, ...] = ()
-    line: str = ""
-    by: str = ""
+    words: str = ""  # id of the candidate whose words the memory gets from now on, "" to keep those that it has
+    text: str = ""  # words that are in no candidate, put together by a model from the words of the candidates, or ""
+    memories: tuple[str, ...] = ()  # ids of the memories that a line of a model's rests on
+    line: str = ""  # the lines that say so in the place of an agent's, where there are several; of DISPUTE the file
+    by: str = ""  # who saw that something newer or other takes its place, where the rules alone do not: "model"
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What orient found: every memory with what people did to it, and what they wrote themselves.
+    """What orient found: every memory with what people did to it, and what they wrote themselves."""
 
-    Attributes:
-        book: what the ledger adds up to.
-        files: the Markdown files of the folder by name.
-        standing: active memories whose line stands where the ledger says, oldest first.
-        edited: active memories whose line a person reworded, with the new wording.
-        removed: active memories whose line a person deleted.
-        unindexed: what a person took out of the index since the last dream.
-        foreign: lines that slowwave did not write.
-        writers: who wrote them, by :attr:`ForeignLine.key`; what is not there is a person's.
-        rewritten: active memories whose line an agent wrote anew, with the id of the new entry.
-        adopted: lines of agents that become entries with this dream; the book has them already.
-        headings: by file, the hashes of headings that agents wrote, which go with the last line below them.
-        given_back: how many of our lines were gone from the index at once by accident; they are put back.
-        others: what others shared in the repository: their words, which make nothing more certain here.
-    """
-
-    book: Book
-    files: Mapping[str, bytes]
-    standing: tuple[Memory, ...]
-    edited: tuple[tuple[Memory, str], ...]
-    removed: tuple[Memory, ...]
-    unindexed: tuple[str, ...]
-    foreign: tuple[ForeignLine, ...] = ()
+    book: Book  # what the ledger adds up to
+    files: Mapping[str, bytes]  # the Markdown files of the folder by name
+    standing: tuple[Memory, ...]  # active memories whose line stands where the ledger says, oldest first
+    edited: tuple[tuple[Memory, str], ...]  # active memories whose line a person reworded, with the new wording
+    removed: tuple[Memory, ...]  # active memories whose line a person deleted
+    unindexed: tuple[str, ...]  # what a person took out of the index since the last dream
+    foreign: tuple[ForeignLine, ...] = ()  # lines that slowwave did not write
+    # who wrote them, by :attr:`ForeignLine.key`; what is not there is a person's
     writers: Mapping[str, Writer] = field(default_factory=dict[str, Writer])
+    # active memories whose line an agent wrote anew, with the id of the new entry
     rewritten: tuple[tuple[Memory, str], ...] = ()
-    adopted: tuple[Event, ...] = ()
+    adopted: tuple[Event, ...] = ()  # lines of agents that become entries with this dream; the book has them already
+    # by file, the hashes of headings that agents wrote, which go with the last line below them
     headings: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    given_back: int = 0
+    given_back: int = 0  # how many of our lines were gone from the index at once by accident; they are put back
+    # what others shared in the repository: their words, which make nothing more certain here
     others: tuple[OtherLine, ...] = ()
 
     @property
@@ -99,21 +73,16 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """The candidates of a dream.
+    """The candidates of a dream."""
 
-    Attributes:
-        waiting: those that no dream has dealt with.
-        undone: those that a person refused by undoing the dream that took them, with its id.
-        unproven: why the evidence of a waiting one no longer re-reads, by id.
-        known: those that were dealt with before, by id.
-        rejected: those that a person rejected; nothing that says the same is taken.
-    """
-
-    waiting: tuple[Candidate, ...]
+    waiting: tuple[Candidate, ...]  # those that no dream has dealt with
+    # those that a person refused by undoing the dream that took them, with its id
     undone: tuple[tuple[Candidate, str], ...] = ()
+    # why the evidence of a waiting one no longer re-reads, by id
     unproven: Mapping[str, str] = field(default_factory=dict[str, str])
+    # those that were dealt with before, by id
     known: Mapping[str, Candidate] = field(default_factory=dict[str, Candidate])
-    rejected: tuple[Candidate, ...] = ()
+    rejected: tuple[Candidate, ...] = ()  # those that a person rejected; nothing that says the same is taken
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,16 +210,11 @@ _LARGE = 1 / 4
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The files that change, the lines of the index that are ours, and what had to leave it.
+    """The files that change, the lines of the index that are ours, and what had to leave it."""
 
-    Attributes:
-        files: what changes, None for a page of ours on which nothing is left.
-        moved: memories as they stand among our lines now, each with the reason.
-    """
-
-    files: dict[str, bytes | None]
+    files: dict[str, bytes | None]  # what changes, None for a page of ours on which nothing is left
     entries: tuple[IndexEntry, ...]
-    moved: tuple[tuple[Memory, str], ...]
+    moved: tuple[tuple[Memory, str], ...]  # memories as they stand among our lines now, each with the reason
     warnings: tuple[str, ...]
 
 

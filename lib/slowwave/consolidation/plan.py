@@ -30,22 +30,14 @@ Planner = Callable[[State, Gathered, ConsolidationSettings], Sequence[Operation]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a dream would do.
+    """What a dream would do."""
 
-    Attributes:
-        id: of the dream, a function of its time and its operations.
-        operations: every memory and every waiting candidate, each once.
-        outcome: events and files.
-        gathered: the candidates that it looked at.
-        review: why a person has to look at it before it is applied, or "".
-    """
-
-    id: str
+    id: str  # of the dream, a function of its time and its operations
     at: datetime
-    operations: tuple[Operation, ...]
-    outcome: Outcome
-    gathered: Gathered
-    review: str
+    operations: tuple[Operation, ...]  # every memory and every waiting candidate, each once
+    outcome: Outcome  # events and files
+    gathered: Gathered  # the candidates that it looked at
+    review: str  # why a person has to look at it before it is applied, or ""
 
 
 def offline(state: State, gathered: Gathered, settings: ConsolidationSettings) -> Sequence[Operation]:

@@ -58,21 +58,16 @@ SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One proposed operation.
+    """One proposed operation."""
 
-    Attributes:
-        op: merge (the entries say the same, best said as ``text``), supersede (``by`` takes the place of the entries),
-            contradicts (the entries do not agree with what a person said in ``by``), drop, keep or add.
-        entries: numbers of the entries that it is about.
-        by: of supersede, the number of the newer entry; of contradicts that of the person's; else 0.
-        text: of merge, the words to keep, "" for those of the best entry; of supersede, words of ``by`` that show it.
-        is_reworded: of merge, the entries have too few words in common to become one; the best of them stays as it is.
-    """
-
+    # merge (the entries say the same, best said as ``text``), supersede (``by`` takes the place of the entries),
+    # contradicts (the entries do not agree with what a person said in ``by``), drop, keep or add
     op: Op
-    entries: tuple[int, ...]
-    by: int = 0
+    entries: tuple[int, ...]  # numbers of the entries that it is about
+    by: int = 0  # of supersede, the number of the newer entry; of contradicts that of the person's; else 0
+    # of merge, the words to keep, "" for those of the best entry; of supersede, words of ``by`` that show it
     text: str = ""
+    # of merge, the entries have too few words in common to become one; the best of them stays as it is
     is_reworded: bool = False
 
 

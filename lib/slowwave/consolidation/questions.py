@@ -192,21 +192,13 @@ _NEW = 0.5
 
 @dataclass(slots=True)
 class ModelPlanner:
-    """Decides with the help of a model.
+    """Decides with the help of a model."""
 
-    Attributes:
-        model: the model.
-        notes: what to tell about it in the report.
-        followed: how many proposals were followed.
-        refusals: why the others were not.
-        usages: what each answer of the dream cost.
-    """
-
-    model: LanguageModel
-    notes: list[str] = field(default_factory=list[str])
-    followed: int = 0
-    refusals: tuple[Refusal, ...] = ()
-    usages: list[Usage] = field(default_factory=list[Usage])
+    model: LanguageModel  # the model
+    notes: list[str] = field(default_factory=list[str])  # what to tell about it in the report
+    followed: int = 0  # how many proposals were followed
+    refusals: tuple[Refusal, ...] = ()  # why the others were not
+    usages: list[Usage] = field(default_factory=list[Usage])  # what each answer of the dream cost
 
     @property
     def refused(self) -> int:

@@ -109,17 +109,11 @@ _LONG_NAME = 3
 
 @dataclass(frozen=True, slots=True)
 class Meant:
-    """What a retraction is about.
+    """What a retraction is about."""
 
-    Attributes:
-        fit: the facts, by their ids, that it may mean.
-        ends: those that it ends.
-        is_plain: nobody has to be asked which it means.
-    """
-
-    fit: tuple[str, ...]
-    ends: tuple[str, ...]
-    is_plain: bool = False
+    fit: tuple[str, ...]  # the facts, by their ids, that it may mean
+    ends: tuple[str, ...]  # those that it ends
+    is_plain: bool = False  # nobody has to be asked which it means
 
 
 def is_retraction(fact: Fact) -> bool:

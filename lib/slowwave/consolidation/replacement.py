@@ -149,21 +149,13 @@ class _Token:
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """A statement taken apart.
+    """A statement taken apart."""
 
-    Attributes:
-        tokens: its words without its no, in order.
-        negations: how often it says no.
-        changes: whether it says that something is another way than before.
-        answer: the words behind a verb that has one answer at a time, none where it has no such verb.
-        gives_up: what it names as given up, each as its words.
-    """
-
-    tokens: tuple[_Token, ...]
-    negations: int
-    changes: bool
-    answer: frozenset[str]
-    gives_up: tuple[frozenset[str], ...]
+    tokens: tuple[_Token, ...]  # its words without its no, in order
+    negations: int  # how often it says no
+    changes: bool  # whether it says that something is another way than before
+    answer: frozenset[str]  # the words behind a verb that has one answer at a time, none where it has no such verb
+    gives_up: tuple[frozenset[str], ...]  # what it names as given up, each as its words
 
     @property
     def stems(self) -> tuple[str, ...]:

@@ -257,17 +257,11 @@ _told = lru_cache(maxsize=20_000)(_Told)
 
 @dataclass(frozen=True)
 class _Recap:
-    """What one discussion ended in.
+    """What one discussion ended in."""
 
-    Attributes:
-        at: when.
-        session: where.
-        clauses: the facts that it states.
-    """
-
-    at: str
-    session: str
-    clauses: tuple[tuple[Fact, Candidate], ...]
+    at: str  # when
+    session: str  # where
+    clauses: tuple[tuple[Fact, Candidate], ...]  # the facts that it states
 
     @cached_property
     def words(self) -> frozenset[str]:

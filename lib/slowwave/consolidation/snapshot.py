@@ -34,27 +34,17 @@ from slowwave.secrets.redactor import NAMELESS
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A memory folder as it was read.
+    """A memory folder as it was read."""
 
-    Attributes:
-        memory: the folder.
-        state: who wrote which line.
-        last: the second at which the last dream began.
-        entries: all candidates and ranges in file order.
-        problems: lines of ``candidates.jsonl`` and ``effects.jsonl`` that could not be read.
-        seen: the hash of every file that was read.
-        shown: the lines that ``extracted.md`` was given, by candidate.
-        max_loss: the share of these lines that a person may take out at once.
-    """
-
-    memory: Path
-    state: State
-    last: int | None
-    entries: tuple[Candidate | ExtractedRange, ...]
-    problems: tuple[Problem, ...]
-    seen: Mapping[str, str | None]
+    memory: Path  # the folder
+    state: State  # who wrote which line
+    last: int | None  # the second at which the last dream began
+    entries: tuple[Candidate | ExtractedRange, ...]  # all candidates and ranges in file order
+    problems: tuple[Problem, ...]  # lines of ``candidates.jsonl`` and ``effects.jsonl`` that could not be read
+    seen: Mapping[str, str | None]  # the hash of every file that was read
+    # the lines that ``extracted.md`` was given, by candidate
     shown: Mapping[str, str] = field(default_factory=dict[str, str])
-    max_loss: float = USUAL_LOSS
+    max_loss: float = USUAL_LOSS  # the share of these lines that a person may take out at once
 
     @property
     def waiting(self) -> Waiting:

@@ -49,19 +49,12 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """A repository with a folder for shared memories.
+    """A repository with a folder for shared memories."""
 
-    Attributes:
-        folder: the folder.
-        author: who works here, as git names them.
-        root: the repository.
-        environ: the environment, for git.
-    """
-
-    folder: Path
-    author: str
-    root: Path
-    environ: Mapping[str, str]
+    folder: Path  # the folder
+    author: str  # who works here, as git names them
+    root: Path  # the repository
+    environ: Mapping[str, str]  # the environment, for git
 
 
 def team_of(root: str, shared: str, environ: Mapping[str, str]) -> Team | None:

@@ -30,31 +30,18 @@ from slowwave.secrets.redactor import Redactor
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that a session says.
+    """Something that a session says."""
 
-    Attributes:
-        source: how it was found.
-        category: one of the five.
-        text: words that stand alone.
-        confidence: how likely it is worth loading, 0 to 1.
-        origin: who stands behind it.
-        items: what shows it, in order; their records become the evidence.
-        quote: the words that matter.
-        key: typed key, where there is one.
-        value: the value for it.
-        doubt: why only a person can say whether it is theirs, or "".
-    """
-
-    source: str
-    category: Category
-    text: str
-    confidence: float
-    origin: CandidateOrigin
-    items: tuple[Meaning, ...]
-    quote: str
-    key: str = ""
-    value: str = ""
-    doubt: str = ""
+    source: str  # how it was found
+    category: Category  # one of the five
+    text: str  # words that stand alone
+    confidence: float  # how likely it is worth loading, 0 to 1
+    origin: CandidateOrigin  # who stands behind it
+    items: tuple[Meaning, ...]  # what shows it, in order; their records become the evidence
+    quote: str  # the words that matter
+    key: str = ""  # typed key, where there is one
+    value: str = ""  # the value for it
+    doubt: str = ""  # why only a person can say whether it is theirs, or ""
 
 
 MOST_CHARS = 300
@@ -170,21 +157,13 @@ MAX_TEXT = 240
 
 
 class Quarantined(msgspec.Struct, frozen=True):
-    """A text that was refused.
+    """A text that was refused."""
 
-    Attributes:
-        session: where it stood.
-        record: the client's id of the record, or "".
-        at: when it was said, ISO, or "".
-        reason: why it was refused.
-        text: its beginning, in one visible line, without secrets.
-    """
-
-    session: SessionRef
-    record: str
-    at: str
-    reason: str
-    text: str
+    session: SessionRef  # where it stood
+    record: str  # the client's id of the record, or ""
+    at: str  # when it was said, ISO, or ""
+    reason: str  # why it was refused
+    text: str  # its beginning, in one visible line, without secrets
 
 
 def quarantine_of(

@@ -36,6 +36,7 @@ _COUNTS = (0, 1, 2, 4, 8, 16)
 _REPLY_WORDS = 3
 _SHORT_REPLY = 8
 _PIECES = range(1, 5)
+_PHRASES, _ENDINGS = range(1, 4), range(2, 5)
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
 _LONG_ANSWER, _ANSWER_STEP = 3, 20
 
@@ -73,6 +74,20 @@ def pieces_of(text: str) -> frozenset[str]:
         for length in _PIECES:
             found.update(held[at : at + length] for at in range(len(held) - length + 1))
     return frozenset(found)
+
+
+def phrases_of(text: str) -> frozenset[str]:
+    """Return the words of a text, what of them stands side by side, up to three, and how it begins."""
+    words = words_of(text)
+    runs = (zip(*(words[at:] for at in range(length)), strict=False) for length in _PHRASES)
+    begins = (f"^{' '.join(words[:length])}" for length in (1, 2))
+    return frozenset({*begins, *map(" ".join, itertools.chain.from_iterable(runs))})
+
+
+def endings_of(text: str) -> frozenset[str]:
+    """Return the pieces of two to four characters of the words of a text: endings, mistyped words, joined scripts."""
+    held = [f" {word} " for word in words_of(text)]
+    return frozenset(word[at : at + n] for word in held for n in _ENDINGS for at in range(len(word) - n + 1))
 
 
 class Surroundings:
@@ -255,16 +270,11 @@ Voice = Literal["typed", "told", "chosen"]
 
 
 class Head(msgspec.Struct, frozen=True):
-    """One logistic model.
+    """One logistic model."""
 
-    Attributes:
-        bias: what no feature changes.
-        weights: by the name of the feature.
-        pieces: by the piece of a word; together they count as much in a long text as in a short one.
-    """
-
-    bias: float
-    weights: dict[str, float]
+    bias: float  # what no feature changes
+    weights: dict[str, float]  # by the name of the feature
+    # by the piece of a word; together they count as much in a long text as in a short one
     pieces: dict[str, float] = {}
 
     def score(self, features: Collection[str], pieces: Collection[str] = ()) -> float:
@@ -277,30 +287,40 @@ class Head(msgspec.Struct, frozen=True):
         return score + math.fsum(among) / math.sqrt(len(among)) if among else score
 
 
-class Weights(msgspec.Struct, frozen=True):
-    """All that was fitted.
+class Phrasing(msgspec.Struct, frozen=True):
+    """A logistic model over the words of one sentence alone.
 
-    Attributes:
-        worth: whether what an assistant said is worth loading, by its words and its place.
-        choice: whether a choice in a dialog settles something, rather than what is done next.
-        rule: whether something typed is worded as a rule or a fact for good, learnt from many single messages.
-        typed: whether something typed is worth loading amid all that people type, learnt from whole sessions.
-        document: whether a sentence reads like a document or an agent's report rather than like something typed.
-        categories: by category, for what is worth it.
-        theirs: whether what a person typed is somebody else's words, a supposition, or about a text.
-        steps: by who stands behind a statement, log-odds and the share that was worth it there, both rising: the same
-            words are worth more from a person than from an assistant.
-        note: whether an agent's note is worth loading in every session, rather than told of one task.
+    All that a sentence has counts where it is averaged, also what has no weight: of a sentence whose words are hardly
+    known little is said.
     """
 
-    worth: Head
-    choice: Head
-    rule: Head
-    typed: Head
-    document: Head
-    categories: dict[Category, Head]
-    theirs: Head
+    bias: float  # what no words change
+    phrases: dict[str, float]  # by the phrase (:func:`phrases_of`)
+    endings: dict[str, float]  # by the piece of a word (:func:`endings_of`)
+
+    def score(self, text: str) -> float:
+        """Return the log-odds; the same for the same words in whatever order."""
+        return self.bias + _averaged(self.phrases, phrases_of(text)) + _averaged(self.endings, endings_of(text))
+
+
+def _averaged(known: Mapping[str, float], names: Collection[str]) -> float:
+    """Return the sum of weights over the root of how many there could be."""
+    return math.fsum(known[name] for name in names if name in known) / math.sqrt(len(names) or 1)
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """All that was fitted."""
+
+    worth: Head  # whether what an assistant said is worth loading, by its words and its place
+    choice: Head  # whether a choice in a dialog settles something, rather than what is done next
+    typed: Phrasing  # whether a sentence is worth loading amid all that people type, by its words
+    document: Head  # whether a sentence reads like a document or an agent's report rather than like something typed
+    categories: dict[Category, Head]  # by category, for what is worth it
+    theirs: Head  # whether what a person typed is somebody else's words, a supposition, or about a text
+    # by who stands behind a statement, log-odds and the share that was worth it there, both rising: the same words are
+    # worth more from a person than from an assistant
     steps: dict[Voice, tuple[tuple[float, float], ...]]
+    # whether an agent's note is worth loading in every session, rather than told of one task
     note: Head = Head(0.0, {})
 
     def noted(self, text: str) -> float:
@@ -308,10 +328,7 @@ class Weights(msgspec.Struct, frozen=True):
 
         What sounds like a rule or a fact for good where a person types it does so in a note as well.
         """
-        pieces = pieces_of(text)
-        score = self.note.score(set(noting(text)), pieces) + _LIKE_A_RULE * self.rule.score(
-            set(wording(note_of(text))), pieces
-        )
+        score = self.note.score(set(noting(text)), pieces_of(text)) + _LIKE_A_RULE * self.typed.score(text)
         return 1 / (1 + math.exp(-score))
 
     def section(self, text: str) -> Category:
@@ -333,12 +350,9 @@ class Weights(msgspec.Struct, frozen=True):
         """Return how likely a choice in a dialog is worth loading, 0 to 1, by its wording and pieces of words."""
         return self._read_off(self.choice.score(names, pieces), "chosen")
 
-    def wish(self, names: Collection[str], pieces: Collection[str]) -> float:
-        """Return how likely what a person typed is worth loading, 0 to 1.
-
-        It has to sound like a rule, and unlike the orders of the moment, which are worded much the same.
-        """
-        return self._read_off(self.rule.score(names, pieces) + self.typed.score(names, pieces), "typed")
+    def wish(self, text: str) -> float:
+        """Return how likely what a person typed is worth loading, 0 to 1."""
+        return self._read_off(self.typed.score(text), "typed")
 
     def _read_off(self, score: float, voice: Voice) -> float:
         steps = self.steps[voice]

@@ -37,16 +37,11 @@ _REFUSES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A statement of a recap.
+    """A statement of a recap."""
 
-    Attributes:
-        statement: of the assistant.
-        text: one clause of it, with the words that lead the list of clauses.
-        shown: the person's message that it takes up most of, the recap, and the assent where there is one.
-    """
-
-    statement: Statement
-    text: str
+    statement: Statement  # of the assistant
+    text: str  # one clause of it, with the words that lead the list of clauses
+    # the person's message that it takes up most of, the recap, and the assent where there is one
     shown: tuple[Said, ...]
 
 

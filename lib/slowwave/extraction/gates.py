@@ -26,21 +26,13 @@ _DAY = 24
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the gates need to know of a session.
+    """What the gates need to know of a session."""
 
-    Attributes:
-        messages: messages of the main conversation, of all roles.
-        new_tool_calls: tool calls since the last extraction.
-        is_first: nothing was extracted from this session before.
-        open_call: name of a tool call of the last assistant message that has no result yet, or "".
-        last_at: ISO time of the last message that has one, or "".
-    """
-
-    messages: int
-    new_tool_calls: int
-    is_first: bool
-    open_call: str = ""
-    last_at: str = ""
+    messages: int  # messages of the main conversation, of all roles
+    new_tool_calls: int  # tool calls since the last extraction
+    is_first: bool  # nothing was extracted from this session before
+    open_call: str = ""  # name of a tool call of the last assistant message that has no result yet, or ""
+    last_at: str = ""  # ISO time of the last message that has one, or ""
 
 
 def progress_of(messages: Sequence[Message], new: Iterable[Message], *, is_first: bool) -> Progress:
@@ -137,21 +129,13 @@ REFUSED_FILE = "refused.jsonl"
 
 
 class Refused(msgspec.Struct, frozen=True):
-    """A session that a gate refused after it was decoded.
+    """A session that a gate refused after it was decoded."""
 
-    Attributes:
-        session: the session's id, as :mod:`slowwave.memory.model` spells it.
-        stamp: of its files, as :func:`stamp_of` returns it; another stamp means another progress.
-        extractor: name and version of the extractor.
-        progress: what the gates were told.
-        at: ISO time.
-    """
-
-    session: str
-    stamp: str
-    extractor: str
-    progress: Progress
-    at: str
+    session: str  # the session's id, as :mod:`slowwave.memory.model` spells it
+    stamp: str  # of its files, as :func:`stamp_of` returns it; another stamp means another progress
+    extractor: str  # name and version of the extractor
+    progress: Progress  # what the gates were told
+    at: str  # ISO time
 
 
 REFUSED = Notes(Refused, REFUSED_FILE)
@@ -175,23 +159,14 @@ MOST_ATTEMPTS = 3
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """One failed attempt.
+    """One failed attempt."""
 
-    Attributes:
-        session: the session's id.
-        stamp: size and modification time of the session; another stamp starts to count anew.
-        attempts: how often these bytes have failed.
-        error: what went wrong.
-        extractor: name and version of the extractor.
-        at: ISO time.
-    """
-
-    session: str
-    stamp: str
-    attempts: int
-    error: str
-    extractor: str
-    at: str
+    session: str  # the session's id
+    stamp: str  # size and modification time of the session; another stamp starts to count anew
+    attempts: int  # how often these bytes have failed
+    error: str  # what went wrong
+    extractor: str  # name and version of the extractor
+    at: str  # ISO time
 
 
 FAILURES = "failures.jsonl"

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from slowwave.extraction.candidates import MAX_TEXT, Note
-from slowwave.extraction.classifier import Surroundings, Weights, dialog, pieces_of, weights, wording
+from slowwave.extraction.classifier import Surroundings, Weights, dialog, pieces_of, weights
 from slowwave.extraction.discussion import settled
 from slowwave.extraction.phrases import for_good, taken_back
 from slowwave.extraction.practice import practice
-from slowwave.extraction.voice import documents, doubt_of, is_pasted, theirs, typed_like
+from slowwave.extraction.voice import documents, doubt_of, is_pasted, theirs
 from slowwave.memory.model import PASTED, RETRACTS, CandidateOrigin, Category
 from slowwave.memory.search import named
 from slowwave.reading.harness import FORGET, REMEMBER, requests_in
@@ -180,10 +180,9 @@ def _chosen(item: Chosen, around: Surroundings, known: Weights) -> Note:
 def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
     every = statements(said)
     source, origin = _CHANNELS[said.channel == "refusal"]
-    read_like = documents(every, known)
     others = theirs(every, known)
-    pasted = PASTED if is_pasted(read_like) else ""
-    for statement, own in zip(every, read_like, strict=True):
+    pasted = PASTED if is_pasted(documents(every, known)) else ""
+    for statement in every:
         if not contents_of(statement.text):
             continue  # "go on" names nothing
         features = around.features(statement)
@@ -193,8 +192,7 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
             text, doubt = plain(statement.text), pasted or doubt_of(others)
             yield Note("retraction", "decision", text, _TAKEN_BACK, origin, (said,), text, RETRACTS, thing, doubt)
             continue
-        names = {*wording(statement), *typed_like(own, read_like)}
-        category, confidence = known.category(features), known.wish(names, pieces_of(statement.text))
+        category, confidence = known.category(features), known.wish(statement.text)
         meant = for_good(statement.text) if confidence >= _LEAST_MEANT else ""
         text = standing(replace(statement, text=meant[:1].upper() + meant[1:]) if meant else statement)
         confidence = max(confidence, _MEANT) if meant else confidence

@@ -30,22 +30,14 @@ _TAIL = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class PartState:
-    """One file of a session against what was read before.
+    """One file of a session against what was read before."""
 
-    Attributes:
-        path: the file.
-        known: bytes up to here were read before and are unchanged.
-        stop: end of the last whole record now.
-        sha256: of the bytes from ``known`` to ``stop``.
-        rewritten: bytes that were read before are not the same any more.
-        left: what of the bytes before ``known`` was passed over, since its branch had been left.
-    """
-
-    path: Path
-    known: int
-    stop: int
-    sha256: str
-    rewritten: bool
+    path: Path  # the file
+    known: int  # bytes up to here were read before and are unchanged
+    stop: int  # end of the last whole record now
+    sha256: str  # of the bytes from ``known`` to ``stop``
+    rewritten: bool  # bytes that were read before are not the same any more
+    # what of the bytes before ``known`` was passed over, since its branch had been left
     left: Runs = field(default=(), kw_only=True)
 
     @property
@@ -238,13 +230,9 @@ _END = b"\n"
 
 @dataclass(frozen=True, slots=True)
 class StreamState(PartState):
-    """A stream against what was read of it before; ``path`` is the session's first file.
+    """A stream against what was read of it before; ``path`` is the session's first file."""
 
-    Attributes:
-        begins: where in the stream each of its records begins, by part and offset.
-    """
-
-    begins: Mapping[tuple[int, int], int]
+    begins: Mapping[tuple[int, int], int]  # where in the stream each of its records begins, by part and offset
 
     def holds(self, span: Span) -> bool:
         """Say whether a record is one of the stream."""

@@ -16,7 +16,7 @@ from slowwave.secrets.blocklist import ERASED
 from slowwave.secrets.redactor import Redactor
 
 # Name and version: a new version reads every session again.
-EXTRACTOR = "offline/6"
+EXTRACTOR = "offline/7"
 # whoever types what stood elsewhere before states nothing of their own
 _TYPED = ("said", "refusal")
 # these take up what was said before by their nature
@@ -25,20 +25,13 @@ _SUMMED = ("recap",)
 
 @dataclass(slots=True)
 class Taken:
-    """What one session gave.
+    """What one session gave."""
 
-    Attributes:
-        candidates: in the order in which they were said.
-        hostile: how many were refused because they try to steer an agent.
-        weak: how many had too little confidence.
-        erased: how many were about something that was erased.
-        echoed: what a person typed after it stood elsewhere, with who had written it there.
-    """
-
-    candidates: list[Candidate] = field(default_factory=list[Candidate])
-    hostile: int = 0
-    weak: int = 0
-    erased: int = 0
+    candidates: list[Candidate] = field(default_factory=list[Candidate])  # in the order in which they were said
+    hostile: int = 0  # how many were refused because they try to steer an agent
+    weak: int = 0  # how many had too little confidence
+    erased: int = 0  # how many were about something that was erased
+    # what a person typed after it stood elsewhere, with who had written it there
     echoed: list[tuple[Note, str]] = field(default_factory=list[tuple[Note, str]])
 
 

@@ -54,34 +54,21 @@ class Around(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A session as extraction saw it.
+    """A session as extraction saw it."""
 
-    Attributes:
-        states: its files.
-        gates: those that were asked after reading; only when all passed is anything taken.
-        taken: its candidates.
-        problems: damage in its files, one line each.
-        bytes_read: bytes that were decoded.
-        redacted: secrets that were taken out of what people said and commands.
-        is_subagent: its content shows that it belongs to a sub-agent.
-        progress: what the gates were told.
-        abandoned: new messages of branches that were left behind; nothing is taken from them.
-        sidechain: new messages of sub-agents inside the session's own files; nothing is taken from them.
-        quarantined: what people typed or pasted that tries to steer an agent; nothing is taken from it.
-        unknown: records by a type that this version does not know.
-    """
-
-    states: Sequence[PartState]
-    gates: list[Gate]
-    taken: Taken
-    problems: list[str]
-    bytes_read: int
-    redacted: int
-    is_subagent: bool = False
-    progress: Progress | None = None
-    abandoned: int = 0
-    sidechain: int = 0
+    states: Sequence[PartState]  # its files
+    gates: list[Gate]  # those that were asked after reading; only when all passed is anything taken
+    taken: Taken  # its candidates
+    problems: list[str]  # damage in its files, one line each
+    bytes_read: int  # bytes that were decoded
+    redacted: int  # secrets that were taken out of what people said and commands
+    is_subagent: bool = False  # its content shows that it belongs to a sub-agent
+    progress: Progress | None = None  # what the gates were told
+    abandoned: int = 0  # new messages of branches that were left behind; nothing is taken from them
+    sidechain: int = 0  # new messages of sub-agents inside the session's own files; nothing is taken from them
+    # what people typed or pasted that tries to steer an agent; nothing is taken from it
     quarantined: Sequence[Quarantined] = ()
+    # records by a type that this version does not know
     unknown: Mapping[str, int] = field(default_factory=dict[str, int])
 
 

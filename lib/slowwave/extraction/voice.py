@@ -9,17 +9,16 @@ people type as in their short messages; a second classifier learnt the differenc
 """
 
 import itertools
-import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from slowwave.extraction.classifier import Weights, bucket, pieces_of, wording, words_of
+from slowwave.extraction.classifier import Weights, pieces_of, wording, words_of
 from slowwave.memory.model import QUOTED
 from slowwave.reading.statements import Statement, sentences
 
 # Log-odds from which on a message is doubted, chosen where of others' words hardly any get through (make quality
 # SECTION=fresh).
-_BAR = -2.4
+_BAR = -3.2
 # of somebody who asks for their own words to be remembered it takes more to doubt that they are their own
 _ASKED_BAR = 0.0
 # what stands behind a colon, or above a name, was perhaps handed over, whoever leads to it in whatever words
@@ -29,8 +28,6 @@ _OTHERS = 1.0
 _NEAR_WORDS = 8
 # from so many statements on a message that reads like a document was most likely pasted; shorter ones may be terse
 _LEAST_PASTED = 3
-_DOCUMENT_STEP, _MOST_STEPS = 1.5, 3
-_SIZES = (1, 2, 4, 9)
 _QUOTED = re.compile(
     r"[\"\u201c\u201e\u00ab\u300c\u300e\u2018`][^\"\u201d\u00bb\u300d\u300f\u2019`]{12,}[\"\u201d\u00bb\u300d\u300f\u2019`]"
 )
@@ -77,16 +74,6 @@ def is_pasted(scores: Sequence[float]) -> bool:
         scores: of its statements (:func:`documents`).
     """
     return len(scores) >= _LEAST_PASTED and sum(scores) > 0
-
-
-def typed_like(own: float, scores: Sequence[float]) -> tuple[str, str]:
-    """Return as features how much a statement, and its message, read like a document."""
-    whole = sum(scores) / len(scores)
-    return f"d:own={_step(own)}", f"d:whole={_step(whole)} {bucket(len(scores), _SIZES)}"
-
-
-def _step(score: float) -> int:
-    return max(-_MOST_STEPS, min(_MOST_STEPS, math.floor(score / _DOCUMENT_STEP)))
 
 
 def is_others(statement: Statement, every: Sequence[Statement], known: Weights) -> bool:

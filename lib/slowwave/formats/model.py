@@ -266,33 +266,23 @@ SessionOrigin = Literal["", "interactive", "cron", "hook", "api", "question"]
 
 
 class Transcript(msgspec.Struct, eq=False):
-    """A session as one dialect read it: every message in file order, and what could not be read.
+    """A session as one dialect read it: every message in file order, and what could not be read."""
 
-    Attributes:
-        dialect: name of the dialect, for example ``claude``.
-        files: the files it was read from.
-        messages: all messages in file order, also sidechains and abandoned branches (``Message.active``).
-        problems: everything that was not a clean record.
-        records: number of records (JSON objects) read.
-        unknown_types: count of records by a type that this version does not know; they survive rewrites.
-        title: the title that the client shows, or "".
-        kind: main, subagent or fork.
-        parent: id of the session that started a sub-agent's, or that a fork was made from, where this one names it.
-        created: when it was created, where its records say so beside their own times.
-        is_tail: True when only the end of the session was read, which is enough for its context; the problems are
-            those of that part then, and all but them and ``files`` is empty.
-    """
-
-    dialect: str
-    files: SessionFiles
+    dialect: str  # name of the dialect, for example ``claude``
+    files: SessionFiles  # the files it was read from
+    # all messages in file order, also sidechains and abandoned branches (``Message.active``)
     messages: list[Message] = []
-    problems: list[Problem] = []
-    records: int = 0
+    problems: list[Problem] = []  # everything that was not a clean record
+    records: int = 0  # number of records (JSON objects) read
+    # count of records by a type that this version does not know; they survive rewrites
     unknown_types: dict[str, int] = {}
-    title: str = ""
-    kind: SessionKind = "main"
+    title: str = ""  # the title that the client shows, or ""
+    kind: SessionKind = "main"  # main, subagent or fork
+    # id of the session that started a sub-agent's, or that a fork was made from, where this one names it
     parent: str = ""
-    created: datetime | None = None
+    created: datetime | None = None  # when it was created, where its records say so beside their own times
+    # True when only the end of the session was read, which is enough for its context; the problems are those of that
+    # part then, and all but them and ``files`` is empty
     is_tail: bool = False
 
 

@@ -83,49 +83,31 @@ class Target(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """A message to append.
+    """A message to append."""
 
-    Attributes:
-        role: who speaks; ``tool`` answers the call ``call_id``.
-        content: its text or blocks.
-        parent: id of the message that it follows; the last one of the session by default.
-        call_id: the call that a tool result answers.
-        tool: name of the tool that answers, where the record names it.
-        is_error: the tool failed.
-    """
-
-    role: Literal["user", "assistant", "tool"]
-    content: Content
-    parent: str | None = None
-    call_id: str = ""
-    tool: str = ""
-    is_error: bool = False
+    role: Literal["user", "assistant", "tool"]  # who speaks; ``tool`` answers the call ``call_id``
+    content: Content  # its text or blocks
+    parent: str | None = None  # id of the message that it follows; the last one of the session by default
+    call_id: str = ""  # the call that a tool result answers
+    tool: str = ""  # name of the tool that answers, where the record names it
+    is_error: bool = False  # the tool failed
 
 
 class Compaction(NamedTuple):
-    """A compaction to append: an overlay, nothing before it changes.
+    """A compaction to append: an overlay, nothing before it changes."""
 
-    Attributes:
-        summary: what stands in the place of everything before ``keep_from``.
-        keep_from: id of the first message that stays as it is; None keeps none.
-        tokens_before: tokens of the whole context before it; 0 when nobody counted.
-        read_files: files that were read, where the record has them; one that was modified too is left out.
-        modified_files: files that were modified.
-        trigger: whether a person asked for it.
-        messages: Cersei: how many of the oldest messages are summarised; those before ``keep_from`` by default.
-        tokens_summarised: tokens of what the summary stands for, which the specification with ULIDs notes instead.
-        remarks: how well the summary was proven and which bytes it stands for, where the record has room for it
-            (Claude Code, pi).
-    """
-
-    summary: str
-    keep_from: str | None = None
-    tokens_before: int = 0
+    summary: str  # what stands in the place of everything before ``keep_from``
+    keep_from: str | None = None  # id of the first message that stays as it is; None keeps none
+    tokens_before: int = 0  # tokens of the whole context before it; 0 when nobody counted
+    # files that were read, where the record has them; one that was modified too is left out
     read_files: tuple[str, ...] = ()
-    modified_files: tuple[str, ...] = ()
-    trigger: Literal["manual", "auto"] = "manual"
+    modified_files: tuple[str, ...] = ()  # files that were modified
+    trigger: Literal["manual", "auto"] = "manual"  # whether a person asked for it
+    # Cersei: how many of the oldest messages are summarised; those before ``keep_from`` by default
     messages: int | None = None
+    # tokens of what the summary stands for, which the specification with ULIDs notes instead
     tokens_summarised: int = 0
+    # how well the summary was proven and which bytes it stands for, where the record has room for it (Claude Code, pi)
     remarks: Mapping[str, object] = {}
 
 

@@ -32,43 +32,27 @@ VERSION = 2
 
 
 class Written(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A call that wrote a line.
+    """A call that wrote a line."""
 
-    Attributes:
-        at: ISO time.
-        dialect: of the session.
-        session: its id, as :mod:`slowwave.memory.model` spells it.
-        path: its first file, spelled likewise.
-        evidence: the record with the call.
-    """
-
-    at: str
-    dialect: str
-    session: str
-    path: str
-    evidence: Evidence
+    at: str  # ISO time
+    dialect: str  # of the session
+    session: str  # its id, as :mod:`slowwave.memory.model` spells it
+    path: str  # its first file, spelled likewise
+    evidence: Evidence  # the record with the call
 
 
 class Writes(msgspec.Struct):
-    """What transcripts tell about the files of a memory folder.
+    """What transcripts tell about the files of a memory folder."""
 
-    Attributes:
-        v: version of the form.
-        lines: by file and :attr:`ForeignLine.key`, the first call that wrote the line.
-        parts: by file and :func:`part_key`, when a call first wrote any line, also a heading or a sub-point.
-        shown: by key, when a line was first read in the memory folder.
-        whole: the files that a call wrote from beginning to end: of these every line of an agent is known.
-        latest: by file, when a call last wrote into it.
-        sessions: size and time of each session that was searched, by a hash of dialect, id and file.
-    """
-
-    v: int = VERSION
-    lines: dict[str, dict[str, Written]] = {}
+    v: int = VERSION  # version of the form
+    lines: dict[str, dict[str, Written]] = {}  # by file and :attr:`ForeignLine.key`, the first call that wrote the line
+    # by file and :func:`part_key`, when a call first wrote any line, also a heading or a sub-point
     parts: dict[str, dict[str, str]] = {}
-    shown: dict[str, str] = {}
+    shown: dict[str, str] = {}  # by key, when a line was first read in the memory folder
+    # the files that a call wrote from beginning to end: of these every line of an agent is known
     whole: dict[str, str] = {}
-    latest: dict[str, str] = {}
-    sessions: dict[str, str] = {}
+    latest: dict[str, str] = {}  # by file, when a call last wrote into it
+    sessions: dict[str, str] = {}  # size and time of each session that was searched, by a hash of dialect, id and file
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +111,12 @@ def write_writes(memory: Path, writes: Writes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Who committed a line.
+    """Who committed a line."""
 
-    Attributes:
-        id: of the commit.
-        who: name and address, of its author or of the agent that helped.
-        is_agent: whether that is an agent.
-        at: ISO time.
-    """
-
-    id: str
-    who: str
-    is_agent: bool
-    at: str
+    id: str  # of the commit
+    who: str  # name and address, of its author or of the agent that helped
+    is_agent: bool  # whether that is an agent
+    at: str  # ISO time
 
     @property
     def why(self) -> str:
@@ -149,18 +126,13 @@ class Commit:
 
 @dataclass(frozen=True)
 class Authors:
-    """Who put which line into the files of a memory folder.
+    """Who put which line into the files of a memory folder."""
 
-    Attributes:
-        files: the Markdown files.
-        writes: what transcripts tell about them.
-        words: where the words of lines came from, by :attr:`ForeignLine.key`.
-        commits: who committed them, by file and line, where git keeps them.
-    """
-
-    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
-    writes: Writes = field(default_factory=Writes)
+    files: Mapping[str, bytes] = field(default_factory=dict[str, bytes])  # the Markdown files
+    writes: Writes = field(default_factory=Writes)  # what transcripts tell about them
+    # where the words of lines came from, by :attr:`ForeignLine.key`
     words: Mapping[str, Provenance] = field(default_factory=dict[str, Provenance])
+    # who committed them, by file and line, where git keeps them
     commits: Mapping[str, Mapping[str, Commit]] = field(default_factory=dict[str, Mapping[str, Commit]])
 
     def of(self, file: str, statement: Statement) -> Author:

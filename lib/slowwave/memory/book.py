@@ -24,44 +24,31 @@ Status = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """A fact that consolidation accepted.
+    """A fact that consolidation accepted."""
 
-    Attributes:
-        id: 12 characters, a function of the candidate that founded it.
-        line: the line as it stands in ``file``, without line end; its hash is ``sha256``.
-        valid_from: when it was first seen; ``valid_to`` is set when it stopped being true.
-        sightings: the sessions that showed it; they make up its confidence.
-        successor: the memory that took its place, or "".
-        spans: when it held, oldest interval first; empty for one interval from ``valid_from`` to ``valid_to``.
-        writer: who wrote its line.
-        section: where it belongs among our headings, "" where its category tells.
-        stands: whether the line stands where its writer put it, and not among slowwave's own.
-        indexed: whether slowwave has it in the index; ``file`` is then where it would stand if it were not.
-        ended_by: who saw that its successor took its place, where it was not the rules: "model".
-    """
-
-    id: str
+    id: str  # 12 characters, a function of the candidate that founded it
     category: Category
     text: str
     confidence: float
     key: str
     value: str
     file: str
-    line: str
+    line: str  # the line as it stands in ``file``, without line end; its hash is ``sha256``
     sha256: str
-    valid_from: str
+    valid_from: str  # when it was first seen; ``valid_to`` is set when it stopped being true
     candidates: tuple[str, ...]
-    sightings: tuple[Sighting, ...]
+    sightings: tuple[Sighting, ...]  # the sessions that showed it; they make up its confidence
     evidence: tuple[Evidence, ...]
     status: Status = "active"
     valid_to: str = ""
-    successor: str = ""
+    successor: str = ""  # the memory that took its place, or ""
+    # when it held, oldest interval first; empty for one interval from ``valid_from`` to ``valid_to``
     spans: tuple[tuple[str, str], ...] = ()
-    writer: Writer = "slowwave"
-    section: str = ""
-    stands: bool = False
-    indexed: bool = False
-    ended_by: str = ""
+    writer: Writer = "slowwave"  # who wrote its line
+    section: str = ""  # where it belongs among our headings, "" where its category tells
+    stands: bool = False  # whether the line stands where its writer put it, and not among slowwave's own
+    indexed: bool = False  # whether slowwave has it in the index; ``file`` is then where it would stand if it were not
+    ended_by: str = ""  # who saw that its successor took its place, where it was not the rules: "model"
 
     @property
     def place(self) -> str:
@@ -103,48 +90,38 @@ class Phrase:
 
 @dataclass(slots=True)
 class Book:
-    """The state that a ledger adds up to.
+    """The state that a ledger adds up to."""
 
-    Attributes:
-        memories: all memories by id, also those that are no longer active, oldest first.
-        done: what became of each candidate that was dealt with, by its id.
-        rejected: candidates that a person rejected: what says the same is not taken either.
-        undone: candidates of undone dreams with that dream's id: they are not taken again.
-        asked: those of them that a person had accepted in review and took back: they wait again, as before.
-        refusals: what a person rejected, by the rejection's id.
-        dreams: committed dreams that stand, oldest first.
-        undone_dreams: dreams that a person undid.
-        index: the lines of the index as last rendered.
-        heads: the headings on our pages, likewise.
-        unindexed: what a person took out of the index.
-        uses: by memory file, the sessions in which an agent read it.
-        phrases: by memory, the line that says it together with others.
-        left: lines of agents that a person took back from a dream: no other order is brought into them.
-        refused: what such a dream did with them, as :func:`deed` names it: it is not done again.
-        undone_at: when a person last took a dream back, ISO.
-        since: memories that came into being after that.
-        watched: what sessions made of what was delivered to them; no part of the ledger.
-        disputes: by memory or candidate, file and text of a person's words that a model found it to contradict.
-    """
-
+    # all memories by id, also those that are no longer active, oldest first
     memories: dict[str, Memory] = field(default_factory=dict[str, Memory])
+    # what became of each candidate that was dealt with, by its id
     done: dict[str, str] = field(default_factory=dict[str, str])
+    # candidates that a person rejected: what says the same is not taken either
     rejected: set[str] = field(default_factory=set[str])
+    # candidates of undone dreams with that dream's id: they are not taken again
     undone: dict[str, str] = field(default_factory=dict[str, str])
+    # those of them that a person had accepted in review and took back: they wait again, as before
     asked: set[str] = field(default_factory=set[str])
+    # what a person rejected, by the rejection's id
     refusals: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    dreams: list[str] = field(default_factory=list[str])
-    undone_dreams: list[str] = field(default_factory=list[str])
-    index: tuple[IndexEntry, ...] = ()
-    heads: tuple[IndexEntry, ...] = ()
-    unindexed: set[str] = field(default_factory=set[str])
+    dreams: list[str] = field(default_factory=list[str])  # committed dreams that stand, oldest first
+    undone_dreams: list[str] = field(default_factory=list[str])  # dreams that a person undid
+    index: tuple[IndexEntry, ...] = ()  # the lines of the index as last rendered
+    heads: tuple[IndexEntry, ...] = ()  # the headings on our pages, likewise
+    unindexed: set[str] = field(default_factory=set[str])  # what a person took out of the index
+    # by memory file, the sessions in which an agent read it
     uses: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    # lines of agents that a person took back from a dream: no other order is brought into them
     left: set[str] = field(default_factory=set[str])
+    # what such a dream did with them, as :func:`deed` names it: it is not done again
     refused: set[Deed] = field(default_factory=set[Deed])
-    undone_at: str = ""
-    since: set[str] = field(default_factory=set[str])
+    undone_at: str = ""  # when a person last took a dream back, ISO
+    since: set[str] = field(default_factory=set[str])  # memories that came into being after that
+    # by memory, the line that says it together with others
     phrases: dict[str, Phrase] = field(default_factory=dict[str, Phrase])
+    # what sessions made of what was delivered to them; no part of the ledger
     watched: list[Watched] = field(default_factory=list[Watched])
+    # by memory or candidate, file and text of a person's words that a model found it to contradict
     disputes: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
     @property
@@ -483,21 +460,16 @@ NEEDLESS_LIVES = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the worth of a memory depends on besides itself.
+    """What the worth of a memory depends on besides itself."""
 
-    Attributes:
-        now: the time of the latest sighting of anything in the project, ISO.
-        half_life: how long it takes to lose half of the confidence, by category; a category without one never fades.
-        denials: by memory, the sessions that showed another answer afterwards.
-        uses: by memory, the sessions in which its file was read.
-        effects: by memory, what sessions made of it.
-    """
-
-    now: str = ""
+    now: str = ""  # the time of the latest sighting of anything in the project, ISO
+    # how long it takes to lose half of the confidence, by category; a category without one never fades
     half_life: Mapping[Category, timedelta] = field(default_factory=dict[Category, timedelta])
+    # by memory, the sessions that showed another answer afterwards
     denials: Mapping[str, int] = field(default_factory=dict[str, int])
+    # by memory, the sessions in which its file was read
     uses: Mapping[str, int] = field(default_factory=dict[str, int])
-    effects: Mapping[str, Effect] = field(default_factory=dict[str, Effect])
+    effects: Mapping[str, Effect] = field(default_factory=dict[str, Effect])  # by memory, what sessions made of it
 
     def confidence(self, memory: Memory) -> float:
         """Return how certain it is that a memory still holds."""

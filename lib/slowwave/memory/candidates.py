@@ -248,21 +248,15 @@ def _is_for_agents(candidate: Candidate) -> bool:
 
 @dataclass(slots=True)
 class Waiting:
-    """What ``extracted.md`` shall show.
+    """What ``extracted.md`` shall show."""
 
-    Attributes:
-        batches: day and lines of each batch, in file order; a line stands in one batch only.
-        gone: lines of ours that shall not be there.
-        shown: the line that shows each waiting candidate.
-        withdrawn: why a person's change of the file refuses a waiting candidate, by its id.
-        lost: how many lines went missing by accident; they are given again.
-    """
-
+    # day and lines of each batch, in file order; a line stands in one batch only
     batches: list[tuple[str, list[str]]] = field(default_factory=list[tuple[str, list[str]]])
-    gone: list[str] = field(default_factory=list[str])
-    shown: dict[str, str] = field(default_factory=dict[str, str])
+    gone: list[str] = field(default_factory=list[str])  # lines of ours that shall not be there
+    shown: dict[str, str] = field(default_factory=dict[str, str])  # the line that shows each waiting candidate
+    # why a person's change of the file refuses a waiting candidate, by its id
     withdrawn: dict[str, str] = field(default_factory=dict[str, str])
-    lost: int = 0
+    lost: int = 0  # how many lines went missing by accident; they are given again
 
     @property
     def warning(self) -> str:

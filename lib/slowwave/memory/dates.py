@@ -18,52 +18,31 @@ from typing import Literal
 
 @dataclass(frozen=True, eq=False)
 class Language:
-    """The words of one language; all of them are alternatives of a regular expression, with a straight apostrophe.
+    """The words of one language; all of them are alternatives of a regular expression, with a straight apostrophe."""
 
-    Attributes:
-        days: words for days near today, with how far they are.
-        weekdays: Monday to Sunday.
-        units: the words for day, week, month, quarter and year.
-        numbers: the words for one (or "a") to ten.
-        ago: how a span back is said, with ``{}`` where it stands; ``ahead`` likewise.
-        coming: what makes a weekday or a period the next one; ``gone`` the last one.
-        after: whether these words may stand behind their noun; ``before`` whether in front of it.
-        on: what stands before a plain weekday that is one day and no habit.
-        until: what makes a day the end or the begin of something planned; ``since`` of something that goes on.
-        past: a finite verb of what has happened.
-        bare: past only where no verb of the clause is of the present.
-        future: a verb of what will happen.
-        we: the speakers as subject; in many languages their present tense tells plans.
-        present: a finite verb of the present.
-        definite: how a subject begins that is one thing, and no kind of things.
-        whose: what joins a clause to a noun before it.
-        rule: what makes a clause a rule, a rate or a habit; ``condition`` what makes the whole sentence one.
-        never_after: what makes the words after it something else than a day.
-    """
-
-    days: dict[str, int]
-    weekdays: str
-    units: tuple[str, str, str, str, str]
-    numbers: str
-    ago: str
+    days: dict[str, int]  # words for days near today, with how far they are
+    weekdays: str  # Monday to Sunday
+    units: tuple[str, str, str, str, str]  # the words for day, week, month, quarter and year
+    numbers: str  # the words for one (or "a") to ten
+    ago: str  # how a span back is said, with ``{}`` where it stands; ``ahead`` likewise
     ahead: str
-    coming: str
+    coming: str  # what makes a weekday or a period the next one; ``gone`` the last one
     gone: str
-    on: str
-    until: str
+    on: str  # what stands before a plain weekday that is one day and no habit
+    until: str  # what makes a day the end or the begin of something planned; ``since`` of something that goes on
     since: str
-    past: str
-    bare: str
-    future: str
-    we: str
-    present: str
-    definite: str
-    whose: str
-    rule: str
+    past: str  # a finite verb of what has happened
+    bare: str  # past only where no verb of the clause is of the present
+    future: str  # a verb of what will happen
+    we: str  # the speakers as subject; in many languages their present tense tells plans
+    present: str  # a finite verb of the present
+    definite: str  # how a subject begins that is one thing, and no kind of things
+    whose: str  # what joins a clause to a noun before it
+    rule: str  # what makes a clause a rule, a rate or a habit; ``condition`` what makes the whole sentence one
     condition: str
-    never_after: str
+    never_after: str  # what makes the words after it something else than a day
     before: bool = True
-    after: bool = True
+    after: bool = True  # whether these words may stand behind their noun; ``before`` whether in front of it
 
 
 _ED = (

@@ -29,29 +29,17 @@ class Breach(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Watched(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A session, and what it made of the memories that were delivered to it.
+    """A session, and what it made of the memories that were delivered to it."""
 
-    Attributes:
-        dialect: of the session.
-        session: its id, as :mod:`slowwave.memory.model` spells it.
-        began: when it began, ISO.
-        followed: memories that it kept.
-        broken: memories that it did not keep.
-        idle: memories that would show, and had no occasion.
-        silent: memories that only a breach would show, and none did.
-        told: memories that show in no command and no edit.
-        by: the model that judged, "" where the rules did: it only counts for what these note as told.
-    """
-
-    dialect: str
-    session: str
-    began: str
-    followed: tuple[str, ...] = ()
-    broken: tuple[Breach, ...] = ()
-    idle: tuple[str, ...] = ()
-    silent: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()
-    by: str = ""
+    dialect: str  # of the session
+    session: str  # its id, as :mod:`slowwave.memory.model` spells it
+    began: str  # when it began, ISO
+    followed: tuple[str, ...] = ()  # memories that it kept
+    broken: tuple[Breach, ...] = ()  # memories that it did not keep
+    idle: tuple[str, ...] = ()  # memories that would show, and had no occasion
+    silent: tuple[str, ...] = ()  # memories that only a breach would show, and none did
+    told: tuple[str, ...] = ()  # memories that show in no command and no edit
+    by: str = ""  # the model that judged, "" where the rules did: it only counts for what these note as told
 
     @property
     def name(self) -> tuple[str, str]:
@@ -106,42 +94,25 @@ class Asked(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A session that kept a memory or broke it.
+    """A session that kept a memory or broke it."""
 
-    Attributes:
-        session: the session.
-        record: what shows it, "" where the session as a whole does.
-        is_said_again: a person had to correct it once more.
-        by: the model that says so, "" where the rules do.
-    """
-
-    session: Watched
-    record: str = ""
-    is_said_again: bool = False
-    by: str = ""
+    session: Watched  # the session
+    record: str = ""  # what shows it, "" where the session as a whole does
+    is_said_again: bool = False  # a person had to correct it once more
+    by: str = ""  # the model that says so, "" where the rules do
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What became of one memory since it was delivered.
+    """What became of one memory since it was delivered."""
 
-    Attributes:
-        sessions: to how many it was delivered.
-        followed: those that kept it, oldest first.
-        broken: those that did not.
-        idle: how many in a row had no occasion, up to the latest.
-        since: the begin of the first of these, ISO, or "".
-        is_silent: whether only a breach would show it.
-        idle_by_model: of the ``idle`` sessions those of which only a model says so.
-    """
-
-    sessions: int
-    followed: tuple[Case, ...]
-    broken: tuple[Case, ...]
-    idle: int
-    since: str
-    is_silent: bool = False
-    idle_by_model: int = 0
+    sessions: int  # to how many it was delivered
+    followed: tuple[Case, ...]  # those that kept it, oldest first
+    broken: tuple[Case, ...]  # those that did not
+    idle: int  # how many in a row had no occasion, up to the latest
+    since: str  # the begin of the first of these, ISO, or ""
+    is_silent: bool = False  # whether only a breach would show it
+    idle_by_model: int = 0  # of the ``idle`` sessions those of which only a model says so
 
     @property
     def verdict(self) -> str:

@@ -34,22 +34,15 @@ _FEW = 50
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What became of one piece of evidence.
+    """What became of one piece of evidence."""
 
-    Attributes:
-        evidence: as it was recorded.
-        finding: ok; moved (the same bytes lie elsewhere: archived, renamed, forked into parts, copied);
-            changed (the file or row has other bytes); lost (no file, or
-            no row).
-        path: where the bytes are now, or the file that was looked at; of what is archived its pack, and behind it where
-            it lay.
-        offset: where in ``path``, or in the row, they are, -1 when they were not found.
-    """
-
-    evidence: Evidence
+    evidence: Evidence  # as it was recorded
+    # ok; moved (the same bytes lie elsewhere: archived, renamed, forked into parts, copied); changed (the file or row
+    # has other bytes); lost (no file, or no row)
     finding: Finding
+    # where the bytes are now, or the file that was looked at; of what is archived its pack, and behind it where it lay
     path: str
-    offset: int
+    offset: int  # where in ``path``, or in the row, they are, -1 when they were not found
 
     @property
     def is_archived(self) -> bool:
@@ -341,21 +334,13 @@ _BEFORE = 1 << 18
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where a fact was said, for a person.
+    """Where a fact was said, for a person."""
 
-    Attributes:
-        quote: the words that matter.
-        around: what was said around them, as it stands there now; "" when it is gone.
-        before: the end of what the agent had said right before, which an answer is about; "" where nobody can tell.
-        path: the transcript.
-        finding: ok, moved, changed or lost.
-    """
-
-    quote: str
-    around: str
-    before: str
-    path: str
-    finding: str
+    quote: str  # the words that matter
+    around: str  # what was said around them, as it stands there now; "" when it is gone
+    before: str  # the end of what the agent had said right before, which an answer is about; "" where nobody can tell
+    path: str  # the transcript
+    finding: str  # ok, moved, changed or lost
 
 
 def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: int, redact: Redactor) -> list[Source]:

@@ -35,15 +35,10 @@ _OWN_FRONT = frozenset(line for file in PAGES for line in new_topic_file(file).s
 
 
 class ForeignLine(msgspec.Struct, frozen=True, dict=True):
-    """A line of a memory file that the ledger has no hash of.
+    """A line of a memory file that the ledger has no hash of."""
 
-    Attributes:
-        file: name of the file.
-        text: its words, without bullet and blanks.
-    """
-
-    file: str
-    text: str
+    file: str  # name of the file
+    text: str  # its words, without bullet and blanks
 
     @cached_property
     def key(self) -> str:
@@ -53,25 +48,15 @@ class ForeignLine(msgspec.Struct, frozen=True, dict=True):
 
 
 class Source(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where words like those of a line stood.
+    """Where words like those of a line stood."""
 
-    Attributes:
-        at: ISO time to the microsecond, of the record or of the last one before it that has one.
-        order: its rank within its session, which tells records of one time apart.
-        by: who wrote it there, for a person to read.
-        dialect: of the session.
-        session: its id, as :mod:`slowwave.memory.model` spells it.
-        path: its first file, spelled likewise.
-        record: the client's id of the record, or "".
-    """
-
-    at: str
-    order: int
-    by: str
-    dialect: str
-    session: str
-    path: str
-    record: str = ""
+    at: str  # ISO time to the microsecond, of the record or of the last one before it that has one
+    order: int  # its rank within its session, which tells records of one time apart
+    by: str  # who wrote it there, for a person to read
+    dialect: str  # of the session
+    session: str  # its id, as :mod:`slowwave.memory.model` spells it
+    path: str  # its first file, spelled likewise
+    record: str = ""  # the client's id of the record, or ""
 
     @property
     def moment(self) -> tuple[str, int]:
@@ -80,21 +65,13 @@ class Source(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Provenance(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is known about where a line came from: the earliest of each kind, over all sessions.
+    """What is known about where a line came from: the earliest of each kind, over all sessions."""
 
-    Attributes:
-        noticed: ISO time at which slowwave first saw the line.
-        round: the look that found it; sessions that were read in it or later have been searched for it.
-        typed: a person's message.
-        said: an agent's message, or what it wrote into any file.
-        shown: what a tool returned, other than the memory folder itself.
-    """
-
-    noticed: str
-    round: int
-    typed: Source | None = None
-    said: Source | None = None
-    shown: Source | None = None
+    noticed: str  # ISO time at which slowwave first saw the line
+    round: int  # the look that found it; sessions that were read in it or later have been searched for it
+    typed: Source | None = None  # a person's message
+    said: Source | None = None  # an agent's message, or what it wrote into any file
+    shown: Source | None = None  # what a tool returned, other than the memory folder itself
 
     @property
     def first(self) -> tuple[Writer, Source | None]:
@@ -131,21 +108,13 @@ class Searched(msgspec.Struct, frozen=True):
 
 
 class ForeignBook(msgspec.Struct):
-    """The notes of a memory folder.
+    """The notes of a memory folder."""
 
-    Attributes:
-        v: version of the form.
-        round: number of the last look that found new lines.
-        lines: by :attr:`ForeignLine.key`.
-        sessions: by a hash of dialect, id and file.
-        folders: where the memory folder has been, so that reading it there is known as that.
-    """
-
-    v: int = VERSION
-    round: int = 0
-    lines: dict[str, Provenance] = {}
-    sessions: dict[str, Searched] = {}
-    folders: list[str] = []
+    v: int = VERSION  # version of the form
+    round: int = 0  # number of the last look that found new lines
+    lines: dict[str, Provenance] = {}  # by :attr:`ForeignLine.key`
+    sessions: dict[str, Searched] = {}  # by a hash of dialect, id and file
+    folders: list[str] = []  # where the memory folder has been, so that reading it there is known as that
 
 
 _decode = msgspec.json.Decoder(ForeignBook).decode

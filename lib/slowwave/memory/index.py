@@ -64,22 +64,15 @@ class IndexBlock:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much fits into an index beside what others wrote there.
+    """How much fits into an index beside what others wrote there."""
 
-    Attributes:
-        people: what people wrote; it counts towards both limits and is never cut.
-        lines: most lines of the whole file.
-        bytes: most bytes of the whole file.
-        headed: whether headings may stand there: what follows behind our lines would seem to belong to the last one.
-        close: whether something stands right above our lines.
-        left: how many of those lines are agents', and stay where they are since a dream that moved them was taken back.
-    """
-
-    people: bytes
-    lines: int
-    bytes: int
+    people: bytes  # what people wrote; it counts towards both limits and is never cut
+    lines: int  # most lines of the whole file
+    bytes: int  # most bytes of the whole file
+    # whether headings may stand there: what follows behind our lines would seem to belong to the last one
     headed: bool = True
-    close: bool = False
+    close: bool = False  # whether something stands right above our lines
+    # how many of those lines are agents', and stay where they are since a dream that moved them was taken back
     left: int = 0
 
     @property

@@ -39,24 +39,16 @@ CandidateOrigin = Literal[
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Bytes on disk that show a fact.
+    """Bytes on disk that show a fact."""
 
-    Attributes:
-        path: absolute path of the transcript file at the time of extraction, as :func:`name_to_json` spells it.
-        record: the client's id of the record, or "" when it has none; of a row of a database its name
-            (:mod:`slowwave.formats.database`).
-        offset: byte offset of the record in the file (of a packed file in its plain bytes), or in the row.
-        length: length of the record in bytes.
-        sha256: hex digest of exactly these bytes.
-        quote: the words that matter, redacted and short.
-    """
-
-    path: str
+    path: str  # absolute path of the transcript file at the time of extraction, as :func:`name_to_json` spells it
+    # the client's id of the record, or "" when it has none; of a row of a database its name
+    # (:mod:`slowwave.formats.database`)
     record: str
-    offset: int
-    length: int
-    sha256: str
-    quote: str = ""
+    offset: int  # byte offset of the record in the file (of a packed file in its plain bytes), or in the row
+    length: int  # length of the record in bytes
+    sha256: str  # hex digest of exactly these bytes
+    quote: str = ""  # the words that matter, redacted and short
 
 
 class SessionRef(msgspec.Struct, frozen=True):
@@ -68,79 +60,51 @@ class SessionRef(msgspec.Struct, frozen=True):
 
 
 class Replaces(msgspec.Struct, frozen=True):
-    """What a candidate takes the place of.
+    """What a candidate takes the place of."""
 
-    Attributes:
-        id: of the memory, or of the candidate that waits.
-        how: whether a memory is brought up to date or is over, or a candidate is dropped for this one.
-    """
-
-    id: str
+    id: str  # of the memory, or of the candidate that waits
+    # whether a memory is brought up to date or is over, or a candidate is dropped for this one
     how: Literal["update", "retire", "drop"]
 
 
 class Candidate(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A fact extracted from one session; a line of ``.slowwave/candidates.jsonl``.
+    """A fact extracted from one session; a line of ``.slowwave/candidates.jsonl``."""
 
-    Attributes:
-        id: 16 hex digits, a function of session, category, text and evidence bytes only.
-        category: one of Cersei's five.
-        text: one line, redacted, dates absolute.
-        confidence: 0.0 to 1.0.
-        origin: who stands behind it.
-        extractor: name and version of what found it, for example ``offline/1:preference``.
-        session: where it was found.
-        evidence: at least one item.
-        observed_at: ISO time of the message, or "" when the record has none.
-        key: typed key; two candidates with the same key and different values contradict each other
-            (``pref:package-manager``, ``cmd:test``); "" when there is none.
-        value: the value for ``key``.
-        doubt: why only a person can say whether it is theirs; "" for none.
-        scope: whether it holds for one task, the project, or the person everywhere; "" where nobody said.
-        replaces: memories that it brings up to date or ends.
-    """
-
-    id: str
-    category: Category
-    text: str
-    confidence: float
-    origin: CandidateOrigin
-    extractor: str
-    session: SessionRef
-    evidence: tuple[Evidence, ...]
-    observed_at: str = ""
+    id: str  # 16 hex digits, a function of session, category, text and evidence bytes only
+    category: Category  # one of Cersei's five
+    text: str  # one line, redacted, dates absolute
+    confidence: float  # 0.0 to 1.0
+    origin: CandidateOrigin  # who stands behind it
+    extractor: str  # name and version of what found it, for example ``offline/1:preference``
+    session: SessionRef  # where it was found
+    evidence: tuple[Evidence, ...]  # at least one item
+    observed_at: str = ""  # ISO time of the message, or "" when the record has none
+    # typed key; two candidates with the same key and different values contradict each other (``pref:package-manager``,
+    # ``cmd:test``); "" when there is none
     key: str = ""
-    value: str = ""
-    doubt: str = ""
+    value: str = ""  # the value for ``key``
+    doubt: str = ""  # why only a person can say whether it is theirs; "" for none
+    # whether it holds for one task, the project, or the person everywhere; "" where nobody said
     scope: Literal["", "task", "project", "person"] = ""
-    replaces: tuple[Replaces, ...] = ()
+    replaces: tuple[Replaces, ...] = ()  # memories that it brings up to date or ends
 
 
 class ExtractedRange(msgspec.Struct, frozen=True, omit_defaults=True, rename={"start": "from", "stop": "to"}):
     """A range of one file that was read, also where it gave nothing; ``to`` is exclusive.
 
     Of a session that is no file of lines, it is a range of what its records hold one after the other.
-
-    Attributes:
-        session: the session and its file.
-        start: first byte.
-        stop: behind the last byte.
-        sha256: of the bytes.
-        extractor: name and version of what read them.
-        at: ISO time.
-        stamp: of a session that need not be looked into as long as its size and time are the same; else "".
-        abandoned: where the records lie, from the first byte of the file to ``to``, that no run has taken anything
-            from, because they stood on branches that were left: begin and end of each run of them. They are read when
-            their branch is taken up again.
     """
 
-    session: SessionRef
-    start: int
-    stop: int
-    sha256: str
-    extractor: str
-    at: str = ""
-    stamp: str = ""
+    session: SessionRef  # the session and its file
+    start: int  # first byte
+    stop: int  # behind the last byte
+    sha256: str  # of the bytes
+    extractor: str  # name and version of what read them
+    at: str = ""  # ISO time
+    stamp: str = ""  # of a session that need not be looked into as long as its size and time are the same; else ""
+    # where the records lie, from the first byte of the file to ``to``, that no run has taken anything from, because
+    # they stood on branches that were left: begin and end of each run of them. They are read when their branch is taken
+    # up again.
     abandoned: tuple[tuple[int, int], ...] = ()
 
 

@@ -50,27 +50,16 @@ _KINDS = frozenset({"user", "feedback", "project", "reference"})
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One line that says something by itself, or a bullet with what hangs on it.
+    """One line that says something by itself, or a bullet with what hangs on it."""
 
-    Attributes:
-        number: of the line in its file, from 0; of several the first.
-        line: the line without its end; several with newlines between them.
-        text: its words on one line, without bullets and what Cersei writes around a fact.
-        label: the category that Cersei gave it, "" for every other line.
-        confidence: what Cersei wrote beside it, 0.0 to 1.0.
-        day: the day of Cersei's header above it, "" for every other line.
-        target: the page that it does nothing but point to, or "".
-        hook: what it says about that page.
-    """
-
-    number: int
-    line: str
-    text: str
-    label: str = ""
-    confidence: float = 0.0
-    day: str = ""
-    target: str = ""
-    hook: str = ""
+    number: int  # of the line in its file, from 0; of several the first
+    line: str  # the line without its end; several with newlines between them
+    text: str  # its words on one line, without bullets and what Cersei writes around a fact
+    label: str = ""  # the category that Cersei gave it, "" for every other line
+    confidence: float = 0.0  # what Cersei wrote beside it, 0.0 to 1.0
+    day: str = ""  # the day of Cersei's header above it, "" for every other line
+    target: str = ""  # the page that it does nothing but point to, or ""
+    hook: str = ""  # what it says about that page
 
 
 def statements(data: bytes) -> list[Statement]:

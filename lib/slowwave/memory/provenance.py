@@ -51,21 +51,14 @@ _MOST_CHARS = 240
 
 @dataclass(slots=True)
 class Look:
-    """What a look found.
+    """What a look found."""
 
-    Attributes:
-        book: the notes as they are now.
-        news: lines that are known to come from a tool or an agent since this look, with what is known.
-        lines: every foreign line.
-        problems: sessions that could not be searched, and why.
-        searched: how many sessions were decoded.
-    """
-
-    book: ForeignBook
-    lines: Sequence[ForeignLine] = ()
+    book: ForeignBook  # the notes as they are now
+    lines: Sequence[ForeignLine] = ()  # every foreign line
+    # lines that are known to come from a tool or an agent since this look, with what is known
     news: list[tuple[ForeignLine, Provenance]] = field(default_factory=list[tuple[ForeignLine, Provenance]])
-    problems: list[str] = field(default_factory=list[str])
-    searched: int = 0
+    problems: list[str] = field(default_factory=list[str])  # sessions that could not be searched, and why
+    searched: int = 0  # how many sessions were decoded
 
 
 def look_at_foreign(
@@ -169,15 +162,10 @@ class Anchors:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlaces:
-    """Where a memory folder is and was.
+    """Where a memory folder is and was."""
 
-    Attributes:
-        folders: absolute paths.
-        home: what ``~`` and ``$HOME`` stand for.
-    """
-
-    folders: tuple[str, ...]
-    home: str
+    folders: tuple[str, ...]  # absolute paths
+    home: str  # what ``~`` and ``$HOME`` stand for
 
     def holds(self, path: str, cwd: str) -> bool:
         """Say whether a path as somebody wrote it lies in the memory folder."""

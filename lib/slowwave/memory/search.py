@@ -28,27 +28,16 @@ _K1, _B = 1.2, 0.75
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of others.
+    """A line of others."""
 
-    Attributes:
-        id: what tells it from other lines, with an ``f`` or a ``t`` before it.
-        text: its words.
-        whose: "person", "agent", "unknown" where nobody has looked yet, or the name of who accepted it for everybody.
-        file: the memory file that it stands in, "" for what others of the repository accepted.
-        source: where its words stood first, if that is known.
-        key: none; only memories have one.
-        value: likewise.
-        confidence: none: it was not weighed.
-    """
-
-    id: str
-    text: str
-    whose: str
-    file: str = ""
-    source: Source | None = None
-    key: str = ""
-    value: str = ""
-    confidence: float = 0.0
+    id: str  # what tells it from other lines, with an ``f`` or a ``t`` before it
+    text: str  # its words
+    whose: str  # "person", "agent", "unknown" where nobody has looked yet, or the name of who accepted it for everybody
+    file: str = ""  # the memory file that it stands in, "" for what others of the repository accepted
+    source: Source | None = None  # where its words stood first, if that is known
+    key: str = ""  # none; only memories have one
+    value: str = ""  # likewise
+    confidence: float = 0.0  # none: it was not weighed
 
 
 Sought = Memory | Line
@@ -57,17 +46,11 @@ T = TypeVar("T")
 
 
 class Found(NamedTuple, Generic[S, T]):
-    """What a search found.
+    """What a search found."""
 
-    Attributes:
-        what: the memory or line.
-        score: how well it fits; only scores of one search can be compared.
-        of: what came with it.
-    """
-
-    what: S
-    score: float
-    of: T
+    what: S  # the memory or line
+    score: float  # how well it fits; only scores of one search can be compared
+    of: T  # what came with it
 
 
 def lines_of_others(memory: Path, redact: Callable[[str], str]) -> Iterator[Line]:

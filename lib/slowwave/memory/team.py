@@ -71,29 +71,17 @@ def shared_files(folder: Path) -> dict[str, bytes]:
 
 
 class Shared(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True, kw_only=True):
-    """The content of a file: a memory, or the end of one.
+    """The content of a file: a memory, or the end of one."""
 
-    Attributes:
-        v: version of the form.
-        author: who accepted it, as git names them.
-        at: when, ISO in UTC.
-        category: one of the five; "" for an end.
-        text: what the memory says.
-        since: the day from which it held.
-        proof: sha256 of the records that show it.
-        ends: the name of the memory that is over; "" for a memory.
-        successor: the name of the one that took its place, if that is shared, too.
-    """
-
-    v: int
-    author: str
-    at: str
-    category: Category | Literal[""] = ""
-    text: str = ""
-    since: str = ""
-    proof: tuple[str, ...] = ()
-    ends: str = ""
-    successor: str = ""
+    v: int  # version of the form
+    author: str  # who accepted it, as git names them
+    at: str  # when, ISO in UTC
+    category: Category | Literal[""] = ""  # one of the five; "" for an end
+    text: str = ""  # what the memory says
+    since: str = ""  # the day from which it held
+    proof: tuple[str, ...] = ()  # sha256 of the records that show it
+    ends: str = ""  # the name of the memory that is over; "" for a memory
+    successor: str = ""  # the name of the one that took its place, if that is shared, too
 
     @property
     def name(self) -> str:
@@ -123,18 +111,14 @@ def name_of(author: str, category: str, text: str) -> str:
 
 @dataclass(slots=True)
 class Store:
-    """What the files of a repository add up to.
+    """What the files of a repository add up to."""
 
-    Attributes:
-        live: the statements that hold, by name; of several wordings of one, the latest.
-        said: when each was last said, by name.
-        over: when each was last ended, by name and by who ended it: nobody ends what another author said.
-        problems: files that are not what slowwave wrote, with the reason.
-    """
-
+    # the statements that hold, by name; of several wordings of one, the latest
     live: dict[str, Shared] = field(default_factory=dict[str, Shared])
-    said: dict[str, str] = field(default_factory=dict[str, str])
+    said: dict[str, str] = field(default_factory=dict[str, str])  # when each was last said, by name
+    # when each was last ended, by name and by who ended it: nobody ends what another author said
     over: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    # files that are not what slowwave wrote, with the reason
     problems: dict[str, str] = field(default_factory=dict[str, str])
 
 
@@ -193,14 +177,11 @@ def parsed(file: str, data: bytes) -> Shared:
 
 @dataclass(slots=True)
 class Mine:
-    """What the ledger of one person says of what is theirs to share.
+    """What the ledger of one person says of what is theirs to share."""
 
-    Attributes:
-        accepted: statements that a person accepted and that hold, with the memory that each is.
-        over: those that do not hold any more: since when, and the statement that took the place, or "".
-    """
-
+    # statements that a person accepted and that hold, with the memory that each is
     accepted: dict[str, tuple[Shared, str]] = field(default_factory=dict[str, tuple[Shared, str]])
+    # those that do not hold any more: since when, and the statement that took the place, or ""
     over: dict[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
 
     def end(self, one: Shared, at: str, successor: str = "") -> None:
@@ -290,14 +271,10 @@ def _said(memory: Memory, event: Event, author: str) -> Shared:
 
 @dataclass(slots=True)
 class Additions:
-    """What a person's night adds to a repository.
+    """What a person's night adds to a repository."""
 
-    Attributes:
-        files: the bytes of each, by name.
-        refused: what is not shared although a person accepted it: memory and reason.
-    """
-
-    files: dict[str, bytes] = field(default_factory=dict[str, bytes])
+    files: dict[str, bytes] = field(default_factory=dict[str, bytes])  # the bytes of each, by name
+    # what is not shared although a person accepted it: memory and reason
     refused: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
 
@@ -335,23 +312,14 @@ def unfit(text: str, redact: Callable[[str], str]) -> str:
 
 
 class OtherLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What somebody else shared, as the last night found it.
+    """What somebody else shared, as the last night found it."""
 
-    Attributes:
-        name: of the statement.
-        author: who accepted it.
-        category: one of the five.
-        text: what it says.
-        since: the day from which it held.
-        held: why it is not brought to this person's agents, or "".
-    """
-
-    name: str
-    author: str
-    category: Category
-    text: str
-    since: str = ""
-    held: str = ""
+    name: str  # of the statement
+    author: str  # who accepted it
+    category: Category  # one of the five
+    text: str  # what it says
+    since: str = ""  # the day from which it held
+    held: str = ""  # why it is not brought to this person's agents, or ""
 
     @property
     def who(self) -> str:

@@ -37,26 +37,17 @@ from slowwave.memory.model import name_from_json, name_to_json
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A transaction on a memory folder.
+    """A transaction on a memory folder."""
 
-    Attributes:
-        id: of the dream or of the undo.
-        at: when it was planned, ISO.
-        files: new content by path within the folder, None for a file that shall not be there.
-        events: what is appended to the ledger.
-        seen: the hash of every file that the plan rests on; the commit is refused when one has changed.
-        only_seen: also refuse when a Markdown file appeared that the plan did not see.
-        extra: further files for ``.slowwave/undo/<id>/``, by path within it.
-        undoable: keep what was there before; else nothing of it stays, and no record of the transaction either.
-    """
-
-    id: str
-    at: str
-    files: Mapping[str, bytes | None]
-    events: Sequence[Event]
+    id: str  # of the dream or of the undo
+    at: str  # when it was planned, ISO
+    files: Mapping[str, bytes | None]  # new content by path within the folder, None for a file that shall not be there
+    events: Sequence[Event]  # what is appended to the ledger
+    # the hash of every file that the plan rests on; the commit is refused when one has changed
     seen: Mapping[str, str | None]
-    only_seen: bool = True
-    extra: Mapping[str, bytes] | None = None
+    only_seen: bool = True  # also refuse when a Markdown file appeared that the plan did not see
+    extra: Mapping[str, bytes] | None = None  # further files for ``.slowwave/undo/<id>/``, by path within it
+    # keep what was there before; else nothing of it stays, and no record of the transaction either
     undoable: bool = True
 
 
@@ -173,20 +164,15 @@ def _settle(memory: Path, old: Path, transaction: str) -> bool:
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What a transaction changed: ``manifest.json`` in its undo folder.
-
-    Attributes:
-        files: for each changed file its hash before and after, None where there was or is no file.
-        inodes: the inode of every other file at that time, by relative path.
-        undoable: whether it stays when the transaction is settled.
-    """
+    """What a transaction changed: ``manifest.json`` in its undo folder."""
 
     v: int
     id: str
     at: str
+    # for each changed file its hash before and after, None where there was or is no file
     files: dict[str, tuple[str | None, str | None]]
-    inodes: dict[str, int]
-    undoable: bool = True
+    inodes: dict[str, int]  # the inode of every other file at that time, by relative path
+    undoable: bool = True  # whether it stays when the transaction is settled
 
 
 def _carry_over(source: Path, target: Path, manifest: Manifest, conflicts: Path) -> None:

@@ -27,23 +27,15 @@ from slowwave.memory.transaction import Change, commit, read_manifest, recover, 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What an undo did.
+    """What an undo did."""
 
-    Attributes:
-        id: of the undo itself; its folder under ``.slowwave/undo/`` keeps what was replaced.
-        dreams: the dreams that were undone, newest first.
-        files: the files that were restored.
-        edited: files with later changes by people that ``force`` replaced; their version is in the undo's folder.
-        refused: what a person had taken out since, and stays out.
-        back: what a person had taken out since, and stands there again.
-    """
-
-    id: str
-    dreams: tuple[str, ...]
-    files: tuple[str, ...]
+    id: str  # of the undo itself; its folder under ``.slowwave/undo/`` keeps what was replaced
+    dreams: tuple[str, ...]  # the dreams that were undone, newest first
+    files: tuple[str, ...]  # the files that were restored
+    # files with later changes by people that ``force`` replaced; their version is in the undo's folder
     edited: tuple[str, ...]
-    refused: tuple[Memory, ...] = ()
-    back: tuple[Memory, ...] = ()
+    refused: tuple[Memory, ...] = ()  # what a person had taken out since, and stays out
+    back: tuple[Memory, ...] = ()  # what a person had taken out since, and stands there again
 
 
 def undo(memory: Path, dream: str, now: datetime, *, force: bool = False) -> Undone:

@@ -5,16 +5,15 @@ import random
 import msgspec
 import pytest
 
-from slowwave.extraction.classifier import Head, Weights, weights
+from slowwave.extraction.classifier import Head, Phrasing, Weights, endings_of, phrases_of, weights
 from slowwave.memory.model import CATEGORIES
 
 STEPS = ((-1.0, 0.1), (0.0, 0.1), (1.0, 0.5), (2.0, 0.9))
 KNOWN = Weights(
     worth=Head(0.5, {"a": 1.0, "b": -2.0}),
     choice=Head(0.0, {}),
-    rule=Head(0.0, {"a": 0.5}, {"xy": 2.0, "yz": 1.0}),
-    typed=Head(0.0, {"order": -2.0}),
-    document=Head(0.0, {}),
+    typed=Phrasing(0.0, {"always": 6.0, "now": -6.0}, {"ab": 2.0, "bc": 1.0}),
+    document=Head(0.0, {}, {"xy": 2.0, "yz": 1.0}),
     categories={c: Head(-float(n), {c: 10.0}) for n, c in enumerate(CATEGORIES)},
     theirs=Head(0.0, {}),
     steps={"typed": STEPS, "told": ((0.0, 0.2),), "chosen": STEPS},
@@ -40,18 +39,31 @@ def test_between_two_steps_confidence_rises_and_beyond_them_it_stays(bias: float
 
 
 def test_the_same_score_is_worth_what_its_voice_was_worth() -> None:
-    assert KNOWN.wish({"a"}, {"xy"}) > KNOWN.told({"a"}) == 0.2
+    assert KNOWN.wish("always") > KNOWN.told({"a"}) == 0.2
 
 
 def test_pieces_of_words_count_as_much_in_a_long_text_as_in_a_short_one() -> None:
-    assert KNOWN.rule.score((), {"xy"}) == KNOWN.rule.score((), {"xy", "never seen"}) == 2.0
-    assert KNOWN.rule.score((), {"xy", "yz"}) == pytest.approx(3.0 / 2**0.5)
+    assert KNOWN.document.score((), {"xy"}) == KNOWN.document.score((), {"xy", "never seen"}) == 2.0
+    assert KNOWN.document.score((), {"xy", "yz"}) == pytest.approx(3.0 / 2**0.5)
 
 
-def test_what_is_typed_has_to_sound_like_a_rule_and_unlike_an_order_of_the_moment() -> None:
-    assert KNOWN.wish({"b"}, ()) == KNOWN.wish((), ()) == 0.1
-    assert KNOWN.wish({"b"}, {"xy"}) == 0.9
-    assert KNOWN.wish({"b", "order"}, {"xy"}) == 0.1
+def test_a_sentence_is_worth_what_its_phrases_and_the_pieces_of_its_words_say() -> None:
+    assert KNOWN.wish("nothing known") == KNOWN.wish("") == 0.1
+    assert KNOWN.wish("always") == 0.9
+    assert KNOWN.wish("always now") == 0.1
+
+
+def test_what_is_not_known_makes_the_rest_count_less() -> None:
+    scores = [KNOWN.typed.score(text) for text in ("always", "always so", "always so and so on")]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[-1] > 0
+
+
+def test_a_sentence_is_its_words_its_runs_and_its_beginning() -> None:
+    assert phrases_of("Run `make` now") == {
+        *("run", "<code>", "now", "run <code>", "<code> now", "run <code> now", "^run", "^run <code>")
+    }
+    assert endings_of("ab") == {" a", "ab", "b ", " ab", "ab ", " ab "}
 
 
 def test_the_likeliest_category_of_those_that_are_allowed() -> None:
@@ -68,5 +80,9 @@ def test_the_weights_that_are_shipped_are_whole() -> None:
         assert list(scores) == sorted(scores)
         assert list(shares) == sorted(shares)
         assert 0 <= shares[0] <= shares[-1] <= 1
-    # who types a thing means it more often than who recounts it
-    assert known.wish((), ()) >= known.told(())
+    # what people type most of is worth nothing weeks later
+    assert (
+        known.wish("run it again")
+        < known.wish("the disk of the build machine is small")
+        < known.wish("Always use tabs")
+    )

@@ -64,7 +64,7 @@ def test_a_clear_rule_is_a_note_that_a_dream_accepts(tmp_path: Path, rule: str) 
 
 
 def test_what_a_person_asks_to_be_remembered_is_accepted_without_the_words_that_ask(tmp_path: Path) -> None:
-    told = "the test database gets wiped every night at 2."
+    told = "the staging server is reached by port 8443."
     (note,) = found(tmp_path, Talk().person(f"Remember that {told}"), "said")
     assert (note.text, note.quote) == (f"T{told[1:]}", f"Remember that {told}")
     assert note.doubt == ""

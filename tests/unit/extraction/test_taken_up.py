@@ -73,9 +73,9 @@ def test_a_branch_taken_up_again_is_read_then_and_only_then(tmp_path: Path, dial
     assert "abandoned" not in report.counts
     assert extracted(made.stored()).counts["unchanged"] == 1
     # to and fro: both were read by now
-    made.say("rather this", second)
+    made.say("go on", second)
     assert "candidates" not in extracted(made.stored()).counts
-    made.say("no, that", first)
+    made.say("run it again", first)
     assert "candidates" not in extracted(made.stored()).counts
     assert texts(made.stored()) == [SECOND, FIRST]
     ranges = read_candidates(project(made.path.parent).memory)[1]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.extraction.classifier import Head, Voice, Weights
+from slowwave.extraction.classifier import Head, Phrasing, Voice, Weights
 from slowwave.memory.model import CATEGORIES
 from tests.quality import gold_texts, rows_gold, train
 from tests.quality.attack_world import Attack, build, dreamt
@@ -42,7 +42,8 @@ def sure(share: float, theirs: float = -9.0) -> Weights:
         "told": ((0.0, 0.0),),
         "chosen": steps,
     }
-    return Weights(none, none, none, none, none, dict.fromkeys(CATEGORIES, none), Head(theirs, {}), voices)
+    words = Phrasing(0.0, {}, {})
+    return Weights(none, none, words, none, dict.fromkeys(CATEGORIES, none), Head(theirs, {}), voices)
 
 
 @pytest.mark.parametrize(

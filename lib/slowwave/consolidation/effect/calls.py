@@ -63,21 +63,13 @@ _OWNERS = {
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """How a command is called, as far as a memory says it.
+    """How a command is called, as far as a memory says it."""
 
-    Attributes:
-        words: program and what is asked of it, without options.
-        options: options that it has.
-        setting: assignments before it.
-        topic: in place of all of these: any call that is for this, or has it in its name.
-        picks: whether it names a file or a case of what it is for; None where that does not matter.
-    """
-
-    words: tuple[str, ...]
-    options: frozenset[str] = frozenset()
-    setting: frozenset[str] = frozenset()
-    topic: str = ""
-    picks: bool | None = None
+    words: tuple[str, ...]  # program and what is asked of it, without options
+    options: frozenset[str] = frozenset()  # options that it has
+    setting: frozenset[str] = frozenset()  # assignments before it
+    topic: str = ""  # in place of all of these: any call that is for this, or has it in its name
+    picks: bool | None = None  # whether it names a file or a case of what it is for; None where that does not matter
 
     @property
     def width(self) -> int:
@@ -129,26 +121,16 @@ Subject = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A command that an agent ran, or a file that it changed.
+    """A command that an agent ran, or a file that it changed."""
 
-    Attributes:
-        item: what shows it.
-        command: the command, or None.
-        path: the file, below the working folder where it lies there, or "".
-        removed: the lines taken out of it.
-        added: the lines put into it.
-        is_new: it was not there before, as far as is known.
-        is_done: it ended well.
-        texts: what a command says beside its words: the message of a commit, the name of a branch, each by its subject.
-    """
-
-    item: Item
-    command: Proven | None = None
-    path: str = ""
-    removed: str = ""
-    added: str = ""
-    is_new: bool = False
-    is_done: bool = True
+    item: Item  # what shows it
+    command: Proven | None = None  # the command, or None
+    path: str = ""  # the file, below the working folder where it lies there, or ""
+    removed: str = ""  # the lines taken out of it
+    added: str = ""  # the lines put into it
+    is_new: bool = False  # it was not there before, as far as is known
+    is_done: bool = True  # it ended well
+    # what a command says beside its words: the message of a commit, the name of a branch, each by its subject
     texts: tuple[tuple[str, str], ...] = ()
 
 
@@ -257,22 +239,15 @@ def _said_in(words: Sequence[Word]) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How something that is written has to look.
+    """How something that is written has to look."""
 
-    Attributes:
-        of: what is looked at: lines of code, the path of a new or a changed file, the text of a new file, the message
-            or the branch of a commit, the title of a pull request.
-        good: all of these show that it is kept.
-        bad: each of these shows that it is not.
-        files: the paths that it is about; None of all.
-        is_held: what is not good is bad.
-    """
-
+    # what is looked at: lines of code, the path of a new or a changed file, the text of a new file, the message or the
+    # branch of a commit, the title of a pull request
     of: Subject
-    good: tuple[str, ...] = ()
-    bad: tuple[str, ...] = ()
-    files: str = ""
-    is_held: bool = False
+    good: tuple[str, ...] = ()  # all of these show that it is kept
+    bad: tuple[str, ...] = ()  # each of these shows that it is not
+    files: str = ""  # the paths that it is about; None of all
+    is_held: bool = False  # what is not good is bad
 
     def verdicts(self, act: Act) -> Iterator[bool | None]:
         """Yield whether each thing of an act that this is about keeps it, None where nobody can tell."""
@@ -328,35 +303,20 @@ def is_source(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What one memory demands.
+    """What one memory demands."""
 
-    Attributes:
-        kind: in which way.
-        wanted: calls that it asks for.
-        refused: calls that it refuses.
-        paths: files that are not to be changed; of "after" those whose change asks for something.
-        instead: files that are to be changed in place of these.
-        purpose: of the kind "purpose": what for.
-        until: of the kind "gate": what comes behind these.
-        behind: of the kind "after": calls that ask for something, beside paths.
-        cause: of a cure: what the failure was put down to, or "".
-        form: how what is written has to look, beside what is called.
-        is_scoped: it holds under a condition that nobody can see: what is done otherwise breaks nothing.
-        is_implied: what is refused only follows from what is asked for: beside that it breaks nothing.
-    """
-
-    kind: Kind
-    wanted: tuple[Call, ...] = ()
-    refused: tuple[Call, ...] = ()
-    paths: tuple[str, ...] = ()
-    instead: tuple[str, ...] = ()
-    purpose: str = ""
-    until: Call | None = None
-    behind: tuple[Call, ...] = ()
-    cause: str = ""
-    form: Form | None = None
-    is_scoped: bool = False
-    is_implied: bool = False
+    kind: Kind  # in which way
+    wanted: tuple[Call, ...] = ()  # calls that it asks for
+    refused: tuple[Call, ...] = ()  # calls that it refuses
+    paths: tuple[str, ...] = ()  # files that are not to be changed; of "after" those whose change asks for something
+    instead: tuple[str, ...] = ()  # files that are to be changed in place of these
+    purpose: str = ""  # of the kind "purpose": what for
+    until: Call | None = None  # of the kind "gate": what comes behind these
+    behind: tuple[Call, ...] = ()  # of the kind "after": calls that ask for something, beside paths
+    cause: str = ""  # of a cure: what the failure was put down to, or ""
+    form: Form | None = None  # how what is written has to look, beside what is called
+    is_scoped: bool = False  # it holds under a condition that nobody can see: what is done otherwise breaks nothing
+    is_implied: bool = False  # what is refused only follows from what is asked for: beside that it breaks nothing
 
     @property
     def is_certain(self) -> bool:

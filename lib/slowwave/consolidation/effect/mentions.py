@@ -262,36 +262,22 @@ def is_path(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """What a rule names.
+    """What a rule names."""
 
-    Attributes:
-        text: as it would be typed.
-        role: what the rule says of it.
-        at: where it stands among what the rule names, from 0.
-        is_path: whether it is a file or a folder, and not one that is run.
-    """
-
-    text: str
-    role: Role
-    at: int
-    is_path: bool
+    text: str  # as it would be typed
+    role: Role  # what the rule says of it
+    at: int  # where it stands among what the rule names, from 0
+    is_path: bool  # whether it is a file or a folder, and not one that is run
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule as it is read.
+    """A rule as it is read."""
 
-    Attributes:
-        said: its words, with ``mention0`` and so on in place of what it names.
-        plain: the same in fewer words.
-        mentions: what it names, in order.
-        negations: how often it says no of something that it names.
-    """
-
-    said: str
-    plain: str
-    mentions: tuple[Mention, ...]
-    negations: int
+    said: str  # its words, with ``mention0`` and so on in place of what it names
+    plain: str  # the same in fewer words
+    mentions: tuple[Mention, ...]  # what it names, in order
+    negations: int  # how often it says no of something that it names
 
     def of(self, *roles: Role, paths: bool) -> list[Mention]:
         """Return the files, or all that is none, of which the rule says one of these."""
@@ -351,23 +337,14 @@ def _joined(mentions: Sequence[Mention]) -> list[Mention]:
 
 @dataclass(slots=True)
 class _Clauses:
-    """What the clauses of a rule say, one after another.
+    """What the clauses of a rule say, one after another."""
 
-    Attributes:
-        spans: what the rule names.
-        texts: the same by number, an option with the call that it is told of.
-        roles: what is said of each.
-        before: what the last clause that named something was about.
-        poor: what is told to be bad, which refuses it beside something else.
-        negations: how often the rule says no of something that it names.
-    """
-
-    spans: Sequence[str]
-    texts: dict[int, str]
-    roles: dict[int, Role] = field(default_factory=dict[int, Role])
-    before: list[int] = field(default_factory=list[int])
-    poor: list[int] = field(default_factory=list[int])
-    negations: int = 0
+    spans: Sequence[str]  # what the rule names
+    texts: dict[int, str]  # the same by number, an option with the call that it is told of
+    roles: dict[int, Role] = field(default_factory=dict[int, Role])  # what is said of each
+    before: list[int] = field(default_factory=list[int])  # what the last clause that named something was about
+    poor: list[int] = field(default_factory=list[int])  # what is told to be bad, which refuses it beside something else
+    negations: int = 0  # how often the rule says no of something that it names
 
     def role(self, number: int) -> Role:
         """Return what all of the clauses say of one name."""

@@ -56,15 +56,10 @@ _SENTENCE = re.compile(r"[.!?\n]+(?:\s|$)|\n")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a session made of one memory.
+    """What a session made of one memory."""
 
-    Attributes:
-        is_kept: whether it was followed; None where there was an occasion, and nobody can tell.
-        item: what shows it.
-    """
-
-    is_kept: bool | None
-    item: Item
+    is_kept: bool | None  # whether it was followed; None where there was an occasion, and nobody can tell
+    item: Item  # what shows it
 
 
 def verdicts(reading: Reading, demands: Mapping[str, Demand]) -> dict[str, Verdict]:
@@ -351,17 +346,11 @@ _UNTYPED = ("cron", "hook", "question")
 
 @dataclass(slots=True)
 class Watch:
-    """What sessions made of the memories of a project.
+    """What sessions made of the memories of a project."""
 
-    Attributes:
-        project: the project.
-        register: what stands in the files of clients.
-        problems: sessions that could not be read, one line each.
-    """
-
-    project: Project
-    register: Register
-    problems: list[str] = field(default_factory=list[str])
+    project: Project  # the project
+    register: Register  # what stands in the files of clients
+    problems: list[str] = field(default_factory=list[str])  # sessions that could not be read, one line each
     _events: Sequence[Event] = ()
     _is_read: bool = False
     _books: dict[int, Book] = field(default_factory=dict[int, Book])
@@ -498,19 +487,12 @@ _MOST_SAID = 200
 
 @dataclass(slots=True)
 class Told:
-    """What a session was told, what rules say of it, and what a model says that reads it.
+    """What a session was told, what rules say of it, and what a model says that reads it."""
 
-    Attributes:
-        row: what rules say.
-        memories: those of which they say nothing, in the words of that time.
-        reading: the session.
-        redact: takes secrets out.
-    """
-
-    row: Watched
-    memories: Sequence[Memory]
-    reading: Reading
-    redact: Callable[[str], str]
+    row: Watched  # what rules say
+    memories: Sequence[Memory]  # those of which they say nothing, in the words of that time
+    reading: Reading  # the session
+    redact: Callable[[str], str]  # takes secrets out
     _shown: list[tuple[str, Item]] = field(default_factory=list[tuple[str, Item]])
     _names: Mapping[str, str] = field(default_factory=dict[str, str])
     _said: dict[str, list[tuple[str, str]]] = field(default_factory=dict[str, list[tuple[str, str]]])

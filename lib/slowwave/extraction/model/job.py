@@ -11,6 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
+
 from slowwave.errors import UnreadableError
 from slowwave.extraction.batch import Batch, bytes_stamp
 from slowwave.extraction.gates import MOST_ATTEMPTS, Failure, read_failures
@@ -28,7 +30,7 @@ from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
 from slowwave.memory.effects import EFFECTS, Asked
-from slowwave.memory.model import DROPS, Candidate, SessionRef, iso, name_to_json, printable
+from slowwave.memory.model import DROPS, Candidate, Replaces, SessionRef, candidate_id, iso, name_to_json, printable
 from slowwave.models.base import Answer, AnswerPendingError, LanguageModel, ModelError, Usage
 from slowwave.reading.session import read
 from slowwave.settings import Settings
@@ -42,23 +44,15 @@ LEFT = "the model read the same words and took nothing from them"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What there is to ask about one session.
-
-    Attributes:
-        passages: the whole session.
-        windows: what is to be read of it.
-        bounds: the bytes of each window.
-        known: what the model is told beside it.
-        told: what the session was told and rules say nothing of, None where there is nothing.
-    """
+    """What there is to ask about one session."""
 
     session: StoredSession
     unread: Unread
-    passages: Sequence[Passage]
-    windows: list[Window]
-    bounds: list[dict[int, Bounds]]
-    known: Known
-    told: Asked | None = None
+    passages: Sequence[Passage]  # the whole session
+    windows: list[Window]  # what is to be read of it
+    bounds: list[dict[int, Bounds]]  # the bytes of each window
+    known: Known  # what the model is told beside it
+    told: Asked | None = None  # what the session was told and rules say nothing of, None where there is nothing
 
     @property
     def schema(self) -> Mapping[str, Any]:
@@ -68,19 +62,12 @@ class Question:
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of a session.
+    """What became of a session."""
 
-    Attributes:
-        pieces: its windows, or parts of them.
-        candidates: what passed the checks, as it was judged.
-        usage: what the judgement cost, None without one.
-        pending: why the judgement waits for another night, or "".
-    """
-
-    pieces: list[Piece]
-    candidates: list[Candidate] = field(default_factory=list[Candidate])
-    usage: Usage | None = None
-    pending: str = ""
+    pieces: list[Piece]  # its windows, or parts of them
+    candidates: list[Candidate] = field(default_factory=list[Candidate])  # what passed the checks, as it was judged
+    usage: Usage | None = None  # what the judgement cost, None without one
+    pending: str = ""  # why the judgement waits for another night, or ""
 
 
 class ModelRun:
@@ -198,6 +185,8 @@ class ModelRun:
         notes = [note for piece in outcome.pieces for note in piece.accepted.notes]
         if notes:
             self._judge(notes, question, model, outcome)
+        before = {note.id for note in (*question.known.notes.values(), *question.known.unlikely)}
+        outcome.candidates = [_instead(c) if c.id in before else c for c in outcome.candidates]
         outcome.candidates += [note for piece in outcome.pieces for note in piece.accepted.dropped]
         if not any(piece.trouble for piece in outcome.pieces):
             taken = {one.id for c in outcome.candidates for one in c.replaces}
@@ -277,6 +266,13 @@ class ModelRun:
             name_to_json(session.id), bytes_stamp(session), attempts, error, self.extractor, iso(batch.now)
         )
         batch.note_failure(failure, FAILURES)
+
+
+def _instead(candidate: Candidate) -> Candidate:
+    """Return what a model says in the very words of a note of the offline path: it takes that one's place."""
+    own = candidate_id(candidate.session, candidate.category, f"{EXTRACTOR} {candidate.text}", candidate.evidence)
+    replaces = (*candidate.replaces, Replaces(candidate.id, "drop"))
+    return msgspec.structs.replace(candidate, id=own, replaces=replaces)
 
 
 def _ref(question: Question) -> SessionRef:

@@ -33,25 +33,15 @@ def is_read(session: StoredSession, extractor: str, ranges: Sequence[ExtractedRa
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A session against what the model has read.
+    """A session against what the model has read."""
 
-    Attributes:
-        session: the session.
-        transcript: as it was read now.
-        states: its files, or its one stream, up to where the miners have read.
-        limits: how far the miners have read each.
-        known: up to where the model has read each without a gap.
-        later: what it has read behind the first gap of each.
-        extractor: the model's name and version.
-    """
-
-    session: StoredSession
-    transcript: Transcript
-    states: tuple[PartState, ...]
-    limits: tuple[int, ...]
-    known: tuple[int, ...]
-    later: tuple[tuple[Bounds, ...], ...]
-    extractor: str
+    session: StoredSession  # the session
+    transcript: Transcript  # as it was read now
+    states: tuple[PartState, ...]  # its files, or its one stream, up to where the miners have read
+    limits: tuple[int, ...]  # how far the miners have read each
+    known: tuple[int, ...]  # up to where the model has read each without a gap
+    later: tuple[tuple[Bounds, ...], ...]  # what it has read behind the first gap of each
+    extractor: str  # the model's name and version
 
     def place(self, span: Span) -> Bounds:
         """Return where a record lies: part and position."""

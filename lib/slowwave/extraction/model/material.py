@@ -35,21 +35,13 @@ _DOES = ("git commit", "git push", "git tag", "git revert", "git merge", "git re
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One thing that was said, chosen, run or changed.
+    """One thing that was said, chosen, run or changed."""
 
-    Attributes:
-        speaker: who is behind it.
-        label: how the model sees that, for example "person (refusing: Bash git push)".
-        text: what the model is shown, and what a quotation must stand in.
-        own: what of it a person typed or chose; "" of everything else.
-        item: what it was made of.
-    """
-
-    speaker: Speaker
-    label: str
-    text: str
-    own: str
-    item: Meaning
+    speaker: Speaker  # who is behind it
+    label: str  # how the model sees that, for example "person (refusing: Bash git push)"
+    text: str  # what the model is shown, and what a quotation must stand in
+    own: str  # what of it a person typed or chose; "" of everything else
+    item: Meaning  # what it was made of
 
     @property
     def span(self) -> Span:
@@ -184,15 +176,10 @@ Unit = tuple[Passage, ...]
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One portion.
+    """One portion."""
 
-    Attributes:
-        units: the new passages, by record, in order.
-        earlier: passages right before the first of them.
-    """
-
-    units: tuple[Unit, ...]
-    earlier: tuple[Passage, ...]
+    units: tuple[Unit, ...]  # the new passages, by record, in order
+    earlier: tuple[Passage, ...]  # passages right before the first of them
 
     @property
     def new(self) -> tuple[Passage, ...]:

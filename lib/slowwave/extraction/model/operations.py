@@ -93,39 +93,23 @@ _CITED = re.compile(r'^(?P<text>.*\S)\s*\[(?P<number>\d{1,6})\]\s*"(?P<quote>.+)
 
 
 class Quote(msgspec.Struct, frozen=True):
-    """Words that stand in a passage.
+    """Words that stand in a passage."""
 
-    Attributes:
-        passage: its number.
-        words: copied from it.
-    """
-
-    passage: int
-    words: str
+    passage: int  # its number
+    words: str  # copied from it
 
 
 class Proposed(msgspec.Struct, frozen=True):
-    """One operation as a model proposes it.
+    """One operation as a model proposes it."""
 
-    Attributes:
-        op: add a memory; update, confirm or retire one that is there (``memory``); drop notes (``notes``).
-        memory: number of the memory that is meant, "M3", or "".
-        notes: numbers of notes that it takes the place of, "C1".
-        text: the memory, one sentence that stands alone; of a drop or retire why.
-        category: one of the five.
-        scope: whether it holds for this task, for the project, or for the person everywhere.
-        reason: why it is so, where somebody said it, or "".
-        quotes: what shows it.
-    """
-
-    op: Kind
-    text: str
-    category: Category = "project"
-    scope: Scope = "project"
-    memory: str = ""
-    notes: tuple[str, ...] = ()
-    reason: str = ""
-    quotes: tuple[Quote, ...] = ()
+    op: Kind  # add a memory; update, confirm or retire one that is there (``memory``); drop notes (``notes``)
+    text: str  # the memory, one sentence that stands alone; of a drop or retire why
+    category: Category = "project"  # one of the five
+    scope: Scope = "project"  # whether it holds for this task, for the project, or for the person everywhere
+    memory: str = ""  # number of the memory that is meant, "M3", or ""
+    notes: tuple[str, ...] = ()  # numbers of notes that it takes the place of, "C1"
+    reason: str = ""  # why it is so, where somebody said it, or ""
+    quotes: tuple[Quote, ...] = ()  # what shows it
 
 
 @dataclass(slots=True)

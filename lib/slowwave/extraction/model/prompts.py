@@ -61,19 +61,14 @@ class Known:
     """What is known.
 
     Each has a name that it keeps, so that an answer that comes another night means the same.
-
-    Attributes:
-        memories: present memories by the name that the model sees.
-        notes: what the offline path took from the session, likewise; also what a dream has dealt with since.
-        unlikely: of the notes those that are not shown: hardly more than words of the session, which the model reads
-            itself.
-        blocks: what is shown.
     """
 
-    memories: dict[str, Memory]
+    memories: dict[str, Memory]  # present memories by the name that the model sees
+    # what the offline path took from the session, likewise; also what a dream has dealt with since
     notes: dict[str, Candidate]
+    # of the notes those that are not shown: hardly more than words of the session, which the model reads itself
     unlikely: tuple[Candidate, ...]
-    blocks: tuple[str, ...]
+    blocks: tuple[str, ...]  # what is shown
 
 
 def known_of(

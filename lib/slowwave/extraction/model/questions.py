@@ -55,40 +55,26 @@ Accept = Callable[[Answer, Window], Accepted]
 
 @dataclass(slots=True)
 class Piece:
-    """What became of a window or a part of it.
+    """What became of a window or a part of it."""
 
-    Attributes:
-        bounds: its bytes, by part.
-        trouble: why there is no answer, or "".
-        reason: the same in words.
-        accepted: what of the answer passed the checks, and why the rest did not.
-        usage: what the answer cost, None without one.
-    """
-
-    bounds: dict[int, Bounds]
-    trouble: Trouble = ""
-    reason: str = ""
+    bounds: dict[int, Bounds]  # its bytes, by part
+    trouble: Trouble = ""  # why there is no answer, or ""
+    reason: str = ""  # the same in words
+    # what of the answer passed the checks, and why the rest did not
     accepted: Accepted = field(default_factory=Accepted)
-    usage: Usage | None = None
+    usage: Usage | None = None  # what the answer cost, None without one
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The session that is asked about.
+    """The session that is asked about."""
 
-    Attributes:
-        project: name of the project, for the prompt.
-        known: what is remembered, the project's instructions, the notes of the offline path, each as a block.
-        unread: what is left of the session.
-        accept: checks the operations of an answer.
-        schema: the form of its answers.
-    """
-
-    project: str
+    project: str  # name of the project, for the prompt
+    # what is remembered, the project's instructions, the notes of the offline path, each as a block
     known: tuple[str, ...]
-    unread: Unread
-    accept: Accept
-    schema: Mapping[str, Any]
+    unread: Unread  # what is left of the session
+    accept: Accept  # checks the operations of an answer
+    schema: Mapping[str, Any]  # the form of its answers
 
 
 class Asker:

@@ -30,17 +30,11 @@ BESIDE_ORDERS = "it stands beside words that try to steer an agent"
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """A quotation that stands where it is said to stand.
+    """A quotation that stands where it is said to stand."""
 
-    Attributes:
-        number: of the passage.
-        passage: the passage.
-        words: the quotation.
-    """
-
-    number: int
-    passage: Passage
-    words: str
+    number: int  # of the passage
+    passage: Passage  # the passage
+    words: str  # the quotation
 
     @property
     def is_persons(self) -> bool:

@@ -43,59 +43,36 @@ _EXACT = re.compile(r"`[^`]+`|[\w.~@:+-]*(?:/[\w.~@:+-]*)+|(?<!\w)--?\w[\w-]*|\w
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """A note of a model that may be remembered, once it was judged.
+    """A note of a model that may be remembered, once it was judged."""
 
-    Attributes:
-        proposed: the operation.
-        candidate: what it becomes.
-        cited: the passages with the quoted words.
-        hints: values of the text that no quotation has.
-    """
-
-    proposed: Proposed
-    candidate: Candidate
-    cited: tuple[Cited, ...]
-    hints: tuple[str, ...] = ()
+    proposed: Proposed  # the operation
+    candidate: Candidate  # what it becomes
+    cited: tuple[Cited, ...]  # the passages with the quoted words
+    hints: tuple[str, ...] = ()  # values of the text that no quotation has
 
 
 @dataclass(slots=True)
 class Accepted:
-    """What one answer gave.
+    """What one answer gave."""
 
-    Attributes:
-        notes: what passed the checks, in the order of the answer.
-        dropped: notes of the offline path that the model drops, with the reason.
-        left: why each other operation was left out.
-    """
-
-    notes: list[Verified] = field(default_factory=list[Verified])
+    notes: list[Verified] = field(default_factory=list[Verified])  # what passed the checks, in the order of the answer
+    # notes of the offline path that the model drops, with the reason
     dropped: list[Candidate] = field(default_factory=list[Candidate])
-    left: list[str] = field(default_factory=list[str])
+    left: list[str] = field(default_factory=list[str])  # why each other operation was left out
 
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """What operations of one question are held against.
+    """What operations of one question are held against."""
 
-    Attributes:
-        numbered: the passages that the model was shown.
-        new: numbers of those that it was to read.
-        memories: present memories by number.
-        notes: candidates of the offline path by number.
-        session: where it was found.
-        paths: the session's files in reading order.
-        redact: takes secrets out of every text once more.
-        extractor: name and version of what found it.
-    """
-
-    numbered: Mapping[int, Passage]
-    new: Collection[int]
-    memories: Mapping[str, Memory]
-    notes: Mapping[str, Candidate]
-    session: SessionRef
-    paths: Sequence[Path]
-    redact: Redactor
-    extractor: str
+    numbered: Mapping[int, Passage]  # the passages that the model was shown
+    new: Collection[int]  # numbers of those that it was to read
+    memories: Mapping[str, Memory]  # present memories by number
+    notes: Mapping[str, Candidate]  # candidates of the offline path by number
+    session: SessionRef  # where it was found
+    paths: Sequence[Path]  # the session's files in reading order
+    redact: Redactor  # takes secrets out of every text once more
+    extractor: str  # name and version of what found it
 
 
 def accepted(answer: Answer, checks: Checks) -> Accepted:

@@ -59,39 +59,24 @@ class CallForm(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Point(msgspec.Struct, frozen=True, omit_defaults=False):
-    """When a memory is to be said.
+    """When a memory is to be said."""
 
-    Attributes:
-        id: of the memory.
-        say: the memory on one line.
-        tried: before one of these calls ...
-        cure: ... unless it is one of these as well.
-        step: the cure is a call that has to come before.
-        paths: before a change of one of these files, or of what lies in such a folder, by the parts of their names.
-    """
-
-    id: str
-    say: str
-    tried: tuple[CallForm, ...] = ()
-    cure: tuple[CallForm, ...] = ()
-    step: bool = False
+    id: str  # of the memory
+    say: str  # the memory on one line
+    tried: tuple[CallForm, ...] = ()  # before one of these calls ..
+    cure: tuple[CallForm, ...] = ()  # ... unless it is one of these as well.
+    step: bool = False  # the cure is a call that has to come before
+    # before a change of one of these files, or of what lies in such a folder, by the parts of their names
     paths: tuple[tuple[str, ...], ...] = ()
 
 
 class Table(msgspec.Struct):
-    """What may be said in one project.
+    """What may be said in one project."""
 
-    Attributes:
-        root: its folder.
-        memory: its memory folder.
-        commands: points about commands, by each program that they name.
-        paths: points about files.
-    """
-
-    root: str
-    memory: str
-    commands: dict[str, list[Point]] = {}
-    paths: list[Point] = []
+    root: str  # its folder
+    memory: str  # its memory folder
+    commands: dict[str, list[Point]] = {}  # points about commands, by each program that they name
+    paths: list[Point] = []  # points about files
 
 
 CLIENTS: Mapping[str, Hook] = {name: hook for name, client in KNOWN.items() if (hook := client.delivery.hook)}

@@ -27,23 +27,14 @@ _WAIT_S = 60.0
 
 
 class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What somebody asked for; of several rules that fit, the last one holds.
+    """What somebody asked for; of several rules that fit, the last one holds."""
 
-    Attributes:
-        on: whether to deliver.
-        client: to this client alone; "" for every one.
-        root: in this project alone, by its folder; "" for every one.
-        tracked: also into files that git tracks.
-        visible: without an entry in git's list of what it does not show.
-        hooks: also a line before a call that memory knows about, where the client has hooks.
-    """
-
-    on: bool
-    client: str = ""
-    root: str = ""
-    tracked: bool = False
-    visible: bool = False
-    hooks: bool = False
+    on: bool  # whether to deliver
+    client: str = ""  # to this client alone; "" for every one
+    root: str = ""  # in this project alone, by its folder; "" for every one
+    tracked: bool = False  # also into files that git tracks
+    visible: bool = False  # without an entry in git's list of what it does not show
+    hooks: bool = False  # also a line before a call that memory knows about, where the client has hooks
 
     def covers(self, client: str, root: str) -> bool:
         """Say whether it is about a client in a project; "" stands for all of them."""
@@ -51,51 +42,29 @@ class Rule(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Block(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A section of slowwave's in somebody's file.
+    """A section of slowwave's in somebody's file."""
 
-    Attributes:
-        hashes: what it may be, as sha256: during a change also what it was.
-        gap: what parts it from what stands before it.
-        made: the file was not there before.
-        pending: a write was begun, and its end is not noted yet.
-    """
-
-    hashes: tuple[str, ...] = ()
-    gap: str = ""
-    made: bool = False
-    pending: bool = False
+    hashes: tuple[str, ...] = ()  # what it may be, as sha256: during a change also what it was
+    gap: str = ""  # what parts it from what stands before it
+    made: bool = False  # the file was not there before
+    pending: bool = False  # a write was begun, and its end is not noted yet
 
 
 class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A file with a project's memory in it.
+    """A file with a project's memory in it."""
 
-    Attributes:
-        project: key of the project.
-        root: its folder.
-        memory: its memory folder.
-        clients: who reads the file.
-        block: the section.
-        as_comment: it stands in a comment, which Claude Code leaves out: it has the memory by itself.
-        tracked: it may stand in a file that git tracks.
-        visible: git shows the file although it is not tracked.
-        exclude: git's own list of what it does not show, where the file was added to it; else "".
-        since: by :func:`told_as`, since when each memory stands there, ISO.
-        of_others: it holds nothing but what others shared.
-        worktree: the worktree of the project that the file stands in; "" for its folder.
-    """
-
-    project: str
-    root: str
-    memory: str
-    clients: tuple[str, ...]
-    block: Block = Block()
-    as_comment: bool = False
-    tracked: bool = False
-    visible: bool = False
-    exclude: str = ""
-    since: dict[str, str] = {}
-    of_others: bool = False
-    worktree: str = ""
+    project: str  # key of the project
+    root: str  # its folder
+    memory: str  # its memory folder
+    clients: tuple[str, ...]  # who reads the file
+    block: Block = Block()  # the section
+    as_comment: bool = False  # it stands in a comment, which Claude Code leaves out: it has the memory by itself
+    tracked: bool = False  # it may stand in a file that git tracks
+    visible: bool = False  # git shows the file although it is not tracked
+    exclude: str = ""  # git's own list of what it does not show, where the file was added to it; else ""
+    since: dict[str, str] = {}  # by :func:`told_as`, since when each memory stands there, ISO
+    of_others: bool = False  # it holds nothing but what others shared
+    worktree: str = ""  # the worktree of the project that the file stands in; "" for its folder
 
     @property
     def folder(self) -> Path:
@@ -108,57 +77,33 @@ class Placed(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 class Hooked(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An entry of slowwave's among the hooks of a client.
+    """An entry of slowwave's among the hooks of a client."""
 
-    Attributes:
-        client: whose file it is.
-        text: what was put into the file, byte for byte.
-        command: what the client starts.
-        made: the file was not there before.
-        pending: a write was begun, and its end is not noted yet.
-    """
-
-    client: str
-    text: str
-    command: str
-    made: bool = False
-    pending: bool = False
+    client: str  # whose file it is
+    text: str  # what was put into the file, byte for byte
+    command: str  # what the client starts
+    made: bool = False  # the file was not there before
+    pending: bool = False  # a write was begun, and its end is not noted yet
 
 
 class Page(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A page of a command of slowwave's in the home of a client.
+    """A page of a command of slowwave's in the home of a client."""
 
-    Attributes:
-        client: whose.
-        hashes: what it may be, as sha256: during a change also what it was.
-        pending: a write was begun, and its end is not noted yet.
-    """
-
-    client: str
-    hashes: tuple[str, ...] = ()
-    pending: bool = False
+    client: str  # whose
+    hashes: tuple[str, ...] = ()  # what it may be, as sha256: during a change also what it was
+    pending: bool = False  # a write was begun, and its end is not noted yet
 
 
 class Register(msgspec.Struct):
-    """The content of ``delivery.json``.
+    """The content of ``delivery.json``."""
 
-    Attributes:
-        v: version of the form.
-        rules: what was asked for, the oldest first.
-        files: what stands where, by path.
-        excludes: sections in git's lists of what it does not show, by path.
-        pages: of commands, by path.
-        folders: those that were made for pages.
-        hooks: entries among the hooks of clients, by path.
-    """
-
-    v: int = VERSION
-    rules: tuple[Rule, ...] = ()
-    files: dict[str, Placed] = {}
-    excludes: dict[str, Block] = {}
-    pages: dict[str, Page] = {}
-    folders: tuple[str, ...] = ()
-    hooks: dict[str, Hooked] = {}
+    v: int = VERSION  # version of the form
+    rules: tuple[Rule, ...] = ()  # what was asked for, the oldest first
+    files: dict[str, Placed] = {}  # what stands where, by path
+    excludes: dict[str, Block] = {}  # sections in git's lists of what it does not show, by path
+    pages: dict[str, Page] = {}  # of commands, by path
+    folders: tuple[str, ...] = ()  # those that were made for pages
+    hooks: dict[str, Hooked] = {}  # entries among the hooks of clients, by path
 
     def rule(self, client: str, root: str) -> Rule | None:
         """Return what holds for a client in a project; None when nobody asked for anything."""
@@ -246,28 +191,17 @@ ABSENT = "absent"
 
 @dataclass(slots=True)
 class Delivery:
-    """One delivery: what it works with, and what it did.
+    """One delivery: what it works with, and what it did."""
 
-    Attributes:
-        settings: the settings in force.
-        environ: the environment; data folder and home are taken from here.
-        register: what was asked for and what stands where.
-        dry_run: plan, and change nothing.
-        overwrite: also write over sections that somebody changed.
-        asked: somebody asks for it now: put back what was taken out, and say what else there is to know.
-        without: ids of memories that are left out.
-        clock: tells since when a memory stands in a file.
-        items: what was done or refused, with reasons; nothing for what is current.
-    """
-
-    settings: Settings
-    environ: Mapping[str, str]
-    register: Register
-    dry_run: bool = False
-    overwrite: bool = False
-    asked: bool = False
-    without: Collection[str] = ()
-    clock: Clock = field(default_factory=SystemClock)
+    settings: Settings  # the settings in force
+    environ: Mapping[str, str]  # the environment; data folder and home are taken from here
+    register: Register  # what was asked for and what stands where
+    dry_run: bool = False  # plan, and change nothing
+    overwrite: bool = False  # also write over sections that somebody changed
+    asked: bool = False  # somebody asks for it now: put back what was taken out, and say what else there is to know
+    without: Collection[str] = ()  # ids of memories that are left out
+    clock: Clock = field(default_factory=SystemClock)  # tells since when a memory stands in a file
+    # what was done or refused, with reasons; nothing for what is current
     items: list[Item] = field(default_factory=list[Item])
 
     def say(self, target: Path | str, action: str, reason: str, project: str) -> None:

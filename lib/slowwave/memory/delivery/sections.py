@@ -196,23 +196,14 @@ def _harmless(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What becomes of a file.
+    """What becomes of a file."""
 
-    Attributes:
-        path: the file.
-        old: its bytes; None when it is not there.
-        new: what they are to be; None when it goes.
-        before: the hash of its section as it is, in a list of none or one.
-        block: what is to be noted of its section; None when it is to have none.
-        action: "write", "renew", "remove", or "" when nothing changes.
-    """
-
-    path: Path
-    old: bytes | None
-    new: bytes | None
-    before: tuple[str, ...]
-    block: Block | None
-    action: str
+    path: Path  # the file
+    old: bytes | None  # its bytes; None when it is not there
+    new: bytes | None  # what they are to be; None when it goes
+    before: tuple[str, ...]  # the hash of its section as it is, in a list of none or one
+    block: Block | None  # what is to be noted of its section; None when it is to have none
+    action: str  # "write", "renew", "remove", or "" when nothing changes
 
 
 def section_in(path: Path, marks: Marks) -> bytes | None:

@@ -41,34 +41,21 @@ OF_ALL_ABOVE = frozenset(name for name, client in KNOWN.items() if client.delive
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file that a project's memory belongs in.
+    """A file that a project's memory belongs in."""
 
-    Attributes:
-        name: of the file, in the project's folder.
-        clients: who reads it.
-        as_comment: as a comment, for Claude Code reads it as well and has the memory by itself.
-        of_others: only what others shared belongs in it.
-    """
-
-    name: str
-    clients: tuple[str, ...]
-    as_comment: bool = False
-    of_others: bool = False
+    name: str  # of the file, in the project's folder
+    clients: tuple[str, ...]  # who reads it
+    as_comment: bool = False  # as a comment, for Claude Code reads it as well and has the memory by itself
+    of_others: bool = False  # only what others shared belongs in it
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """How a project's memory reaches its clients.
+    """How a project's memory reaches its clients."""
 
-    Attributes:
-        targets: the files.
-        needless: clients that need none, and why.
-        refused: clients that it cannot be brought to, and why.
-    """
-
-    targets: tuple[Target, ...]
-    needless: Mapping[str, str]
-    refused: Mapping[str, str]
+    targets: tuple[Target, ...]  # the files
+    needless: Mapping[str, str]  # clients that need none, and why
+    refused: Mapping[str, str]  # clients that it cannot be brought to, and why
 
 
 NOT_THERE = "its folder is not there"
