@@ -19,7 +19,7 @@ NOW = datetime(2026, 11, 20, 22, 0, tzinfo=UTC)
 MARKS = {"first": "<!-- excerpt of the first run -->", "second": "<!-- excerpt of the second run -->"}
 # what an excerpt shows: by the beginning of a paragraph, how many of its entries
 ENTRIES = {
-    "first": {"nightly ": 99, "tern: ": 3, "Waiting for you: ": 2},
+    "first": {"nightly ": 99, "tern: ": 2, "Waiting for you: ": 2},
     "second": {"nightly ": 99, "Not now:": 99, "Nothing to do.": 99},
 }
 MOST_LINES = 15
