@@ -14,7 +14,7 @@ from prefect.client.schemas.objects import State
 from slowwave.jobs.parameters import BackfillParameters
 from slowwave.locks import beside_jobs
 from tasks.backfilling import answer_backfill, backfilled, published_backfill
-from tasks.logs import discreet_errors, logged
+from tasks.runs import discreet_errors, logged
 
 
 @flow(name="backfill")

@@ -21,8 +21,7 @@ from slowwave.jobs.run import discreet
 from slowwave.jobs.story import printable
 from slowwave.observability.progress import watched_by, watcher
 from slowwave.report import Report
-from tasks.logs import Shown, discreet_errors, name_run
-from tasks.repeating import repeatable
+from tasks.runs import Shown, discreet_errors, name_run, repeatable
 from tasks.stages import announce
 
 # Longer than any shard; it only breaks a hung file system out.

@@ -42,8 +42,7 @@ from slowwave.observability.page import markdown_of
 from slowwave.observability.progress import watcher
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
-from tasks.logs import discreet_errors, logged, name_run, progress
-from tasks.repeating import repeatable
+from tasks.runs import discreet_errors, logged, name_run, progress, repeatable
 
 
 def _is_passing(_task: Task[..., object], _run: TaskRun, state: State[object]) -> bool:

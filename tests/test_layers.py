@@ -16,7 +16,7 @@ LIBRARY = ROOT / "lib" / "slowwave"
 MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
-    "cli": 24,
+    "cli": 21,
     "compaction": 23,
     "consolidation": 26,
     "extraction": 24,
@@ -24,7 +24,7 @@ MOST_FILES = {
     "jobs": 17,
     "memory": 29,
     "models": 6,
-    "observability": 10,
+    "observability": 9,
     "reading": 7,
     "retention": 19,
     "samples": 1,
@@ -35,7 +35,7 @@ MOST_FILES = {
     "stores": 19,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 295
+MOST_FILES_IN_ALL = 286
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {
@@ -66,7 +66,6 @@ _ABOVE_CORE = {
 # a folder, or a module at the top of the library, and what it must not import
 FORBIDDEN = {
     "errors": _ABOVE_CORE | {"settings", "report", "files"},
-    "clock": _ABOVE_CORE | {"settings", "report", "files"},
     "files": _ABOVE_CORE | {"settings", "report"},
     "locks": _ABOVE_CORE | {"settings", "report"},
     "journal": _ABOVE_CORE | {"settings", "report"},
@@ -99,7 +98,7 @@ FORBIDDEN = {
     },
     "models": _ABOVE_CORE - {"models"} | {"report"},
     # the core: text and nothing else
-    "shell": _ABOVE_CORE | {"settings", "report", "files", "clock", "errors"},
+    "shell": _ABOVE_CORE | {"settings", "report", "files", "context", "errors"},
     "compaction": {"retention", "consolidation", "samples", "observability", "jobs", "service", "cli"},
     "extraction": {"retention", "consolidation", "compaction", "samples", "observability", "jobs", "service", "cli"},
     "consolidation": {"retention", "samples", "observability", "jobs", "service", "cli"},

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli.screen import Screen, lines
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.story import run_job
 from slowwave.samples import build
 from slowwave.settings import load_settings

@@ -1,14 +1,50 @@
-"""What one run of a job was given: the one object that all of its steps, whichever package they lie in, are handed."""
+"""What one run of a job was given: the one object that all of its steps, whichever package they lie in, are handed.
+
+The time is a part of it: jobs never read the wall clock themselves.
+"""
 
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from slowwave.clock import Clock, FixedClock, SystemClock
-from slowwave.places import home_folder
-from slowwave.settings import Settings
+from slowwave.files import home_folder
+
+if TYPE_CHECKING:  # what writes a record needs the clock and no settings
+    from slowwave.settings import Settings
+
+
+class Clock(Protocol):
+    """Something that knows what time it is."""
+
+    def now(self) -> datetime:
+        """Return the current time, aware and in UTC."""
+        ...
+
+
+class SystemClock:
+    """The clock of this machine."""
+
+    def now(self) -> datetime:
+        """Return the wall-clock time in UTC."""
+        return datetime.now(UTC)
+
+
+@dataclass
+class FixedClock:
+    """A clock that stands still until it is told to move (tests, samples, backfills)."""
+
+    at: datetime
+
+    def now(self) -> datetime:
+        """Return the time it was set to."""
+        return self.at
+
+    def advance(self, **delta: float) -> None:
+        """Move the clock by a ``timedelta`` given as keywords, for example ``hours=2``."""
+        self.at += timedelta(**delta)
 
 
 @dataclass(frozen=True)
@@ -16,7 +52,7 @@ class Run:
     """Everything that one run of a job was given."""
 
     id: str  # names the run in reports and ledgers
-    settings: Settings
+    settings: "Settings"
     clock: Clock  # what time it is
     environ: Mapping[str, str]  # the environment; HOME and the XDG folders are taken from here
     project: str = ""  # only projects whose key or root contains this; "" takes all

@@ -123,13 +123,7 @@ def told(error: OSError, place: Path | str) -> str:
 
 
 def meant(word: str, known: Iterable[str], before: str = "") -> str:
-    """Return ``; did you mean X?`` with what is written almost like a word, "" where nothing is.
-
-    Args:
-        word: what somebody wrote.
-        known: what could be meant.
-        before: what stands before each of them when it is shown.
-    """
+    """Return ``; did you mean X?`` with what is written almost like a word, "" where nothing is."""
     import difflib  # noqa: PLC0415 - only whoever mistypes waits for it
 
     plain = {one.lstrip("-"): one for one in known if len(one) > len("-h")}

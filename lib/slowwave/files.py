@@ -1,4 +1,4 @@
-"""The few ways in which slowwave changes files, each of which survives a kill at any moment.
+"""Where slowwave's files lie, and the few ways in which it changes files, each of which survives a kill at any moment.
 
 Every system call that matters is announced to ``fault_hook`` first, so that tests can stop the process exactly there.
 """
@@ -7,12 +7,72 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import MovedError, UnreadableError
+
+# How the empty folder is called in which a model's command is asked: sessions in such a folder are slowwave's own.
+ASKING = "slowwave-asks-"
+# the report of the nights in the state folder: every run writes it anew, and it tells what was said
+REPORT = "report.html"
+
+
+def is_for_questions(folder: str) -> bool:
+    """Say whether a session that worked in a folder is one of slowwave's own questions."""
+    return folder.rstrip("/").rpartition("/")[2].startswith(ASKING)
+
+
+def home_folder(environ: Mapping[str, str]) -> Path:
+    """Return the home folder: ``$HOME``, else what the system says."""
+    return Path(environ.get("HOME") or "~").expanduser()
+
+
+def state_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder for everything that can be rebuilt: ``$XDG_STATE_HOME/slowwave``."""
+    return _own_folder(environ, "XDG_STATE_HOME", ".local/state")
+
+
+def data_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder for what cannot be rebuilt: ``$XDG_DATA_HOME/slowwave``."""
+    return _own_folder(environ, "XDG_DATA_HOME", ".local/share")
+
+
+def archive_folder(environ: Mapping[str, str]) -> Path:
+    """Return where what was archived lies."""
+    return data_folder(environ) / "archive"
+
+
+def config_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder of the settings file: ``$XDG_CONFIG_HOME/slowwave``."""
+    return _own_folder(environ, "XDG_CONFIG_HOME", ".config")
+
+
+def scheduler_folder(environ: Mapping[str, str]) -> Path:
+    """Return the folder of Prefect's own files: ``$PREFECT_HOME``, else one below the state folder."""
+    return Path(environ.get("PREFECT_HOME") or state_folder(environ) / "prefect")
+
+
+def _own_folder(environ: Mapping[str, str], variable: str, usual: str) -> Path:
+    return Path(environ.get(variable) or home_folder(environ) / usual).expanduser() / "slowwave"
+
+
+# client: what each sets for the commands that its agent runs, as found with the real ones
+_AGENTS = {
+    "CLAUDECODE": "Claude Code",
+    "CODEX_THREAD_ID": "Codex",
+    "CODEX_SESSION_ID": "Codex",
+    "PI_CODING_AGENT": "pi",
+    "OPENCODE": "opencode",
+}
+
+
+def agent_around(environ: Mapping[str, str]) -> str:
+    """Return the client whose agent runs this process, as far as the environment tells, or ""."""
+    return next((client for name, client in _AGENTS.items() if environ.get(name)), "")
+
 
 TEMP_PREFIX = ".slowwave-tmp-"
 _KINDS = (
@@ -37,11 +97,7 @@ def at_fault_point(event: str, path: Path | str) -> None:
 
 
 def write_all(fd: int, data: bytes | memoryview) -> None:
-    """Write every byte, going on after a short write.
-
-    Raises:
-        OSError: the disk is full or the descriptor is not writable.
-    """
+    """Write every byte, going on after a short write."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
@@ -51,9 +107,6 @@ def private_folder(path: Path) -> None:
     """Make a folder for its owner alone, and so whatever is missing above it; one that is there keeps its mode.
 
     ``Path.mkdir`` gives its mode to the last folder only: those above it would be as open as the umask lets them be.
-
-    Raises:
-        OSError: it cannot be made, or something that is no folder stands there.
     """
     if path.is_dir():
         return
@@ -85,11 +138,7 @@ def open_file(path: Path) -> int:
 
 
 def require_file(path: Path, at: os.stat_result) -> None:
-    """Refuse what stands in the place of a file and is none.
-
-    Raises:
-        UnreadableError: it is a folder, a pipe, a device or a socket.
-    """
+    """Refuse what stands in the place of a file and is none."""
     if not stat.S_ISREG(at.st_mode):
         kind = next((name for is_one, name in _KINDS if is_one(at.st_mode)), "something else")
         raise UnreadableError(path, f"is {kind} where a file is expected", "move it away")
@@ -162,8 +211,7 @@ def atomic_write(path: Path, chunks: bytes | Iterable[bytes | memoryview], *, mo
     A reader sees the old or the new content and nothing in between, also after a kill. The mode of an existing file
     is kept unless ``mode`` says otherwise; a new file gets 0o600, since transcripts and memories are private.
 
-    Raises:
-        OSError: the folder is missing or not writable, or the disk is full; the old content is untouched.
+    Where the folder is missing or not writable, or the disk is full (OSError), the old content is untouched.
     """
     with replacement(path, mode=mode) as fd:
         for chunk in [chunks] if isinstance(chunks, bytes) else chunks:

@@ -67,30 +67,18 @@ class Journal(Generic[T]):
         return self.folder / f"{name}{self._suffix}"
 
     def intend(self, name: str, note: T) -> Path:
-        """Note what is about to happen, and return where; an earlier note of the name is replaced.
-
-        Raises:
-            OSError: the folder cannot be written.
-        """
+        """Note what is about to happen, and return where; an earlier note of the name is replaced."""
         private_folder(self.folder)
         path = self.place(name)
         atomic_write(path, msgspec.json.encode(note))
         return path
 
     def find(self, name: str) -> T | None:
-        """Return the note of a name, None when there is none.
-
-        Raises:
-            CorruptStateError: it is damaged or cannot be read.
-        """
+        """Return the note of a name, None when there is none."""
         return read_note(self.place(name), self._form)
 
     def left(self) -> Iterator[tuple[Path, T]]:
-        """Yield the notes that are there, by their names.
-
-        Raises:
-            CorruptStateError: one is damaged or cannot be read.
-        """
+        """Yield the notes that are there, by their names."""
         for path in sorted(self.folder.glob(f"*{self._suffix}")):
             note = read_note(path, self._form)
             if note is not None:
@@ -133,15 +121,7 @@ def outcome(file: BinaryIO, start: int, stop: int, sha256: str) -> Outcome:
 
 
 def remove_leftovers(folder: Path, *, below: bool = False) -> None:
-    """Remove temporary files of slowwave whose process was killed: they hold copies of transcripts.
-
-    Args:
-        folder: where they lie.
-        below: look into its folders, too.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Remove temporary files of slowwave whose process was killed: they hold copies of transcripts."""
     for path in sorted((folder.rglob if below else folder.glob)(f"{TEMP_PREFIX}*")):
         pid = path.name.removeprefix(TEMP_PREFIX).partition("-")[0]
         if path.is_file() and pid.isdigit() and not is_running(int(pid)):

@@ -9,10 +9,10 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.clock import Clock, SystemClock
 from slowwave.consolidation.gates import changed_since, read_state, render_state, session_gate, time_gate
 from slowwave.consolidation.lock import DreamLock, refusal
 from slowwave.consolidation.lock import held as held_by_dream
+from slowwave.context import Clock, SystemClock
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.files import atomic_write, private_folder
 from slowwave.formats.cersei.dialect import Cersei, Mode
@@ -48,6 +48,8 @@ class Sessions:
         home: the user's home, where running clients note their sessions.
         fsync: make every record durable before it counts as written.
 
+    Whatever is about a session or a message that has to be there raises NotFoundError when there is none of that id, or
+    several ids begin so, and UnknownDialectError when the session's content is of no known dialect.
     Everything that writes raises UsageError when the id could not be a name, the content is no valid text, or the
     dialect has no such record, and RefusedError when a running client has the session open.
     """
@@ -105,51 +107,31 @@ class Sessions:
         return self.compact(session_id, Compaction(text, messages=messages_compacted))
 
     def compact(self, session_id: str, compaction: Compaction) -> str:
-        """Append a compaction in the form of the session's client and return the id of its summary.
-
-        Raises:
-            NotFoundError: there is no such session, or the message that is to stay first is not there.
-        """
+        """Append a compaction in the form of the session's client and return the id of its summary."""
         checked(compaction)
         with self._held(session_id) as (writer, target):
             return writer.compaction(target, compaction)
 
     def tombstone(self, session_id: str, uuid: str) -> None:
-        """Hide one message from every later load; its bytes stay in the file.
-
-        Raises:
-            NotFoundError: there is no such session.
-        """
+        """Hide one message from every later load; its bytes stay in the file."""
         checked(uuid)
         with self._held(session_id) as (writer, target):
             writer.tombstone(target, uuid)
 
     def label(self, session_id: str, message_id: str, label: str | None) -> str:
-        """Give a message a label, or take it away (None), and return the id of the record.
-
-        Raises:
-            NotFoundError: there is no such session or message.
-        """
+        """Give a message a label, or take it away (None), and return the id of the record."""
         checked((message_id, label))
         with self._held(session_id) as (writer, target):
             return writer.label(target, message_id, label)
 
     def name(self, session_id: str, name: str) -> None:
-        """Give a session the name that its client shows.
-
-        Raises:
-            NotFoundError: there is no such session.
-        """
+        """Give a session the name that its client shows."""
         checked(name)
         with self._held(session_id) as (writer, target):
             writer.name(target, name)
 
     def branch(self, session_id: str, message_id: str | None, summary: str | None = None) -> str:
-        """Go on from an older message (None: from before the first), and return the id of the record that says so.
-
-        Raises:
-            NotFoundError: there is no such session or message.
-        """
+        """Go on from an older message (None: from before the first), and return the id of the record that says so."""
         checked((message_id, summary))
         with self._held(session_id) as (writer, target):
             return writer.branch(target, message_id, summary)
@@ -160,10 +142,6 @@ class Sessions:
         Args:
             session_id: the session.
             at: copy only the path from the first message to this one.
-
-        Raises:
-            NotFoundError: there is no such session or message.
-            UnknownDialectError: its content is of no known dialect.
         """
         with held(self.writers.known(self.find(session_id))) as (writer, target):
             folder = writer.folder(target)
@@ -172,22 +150,12 @@ class Sessions:
         return new_id
 
     def load(self, session_id: str) -> list[Message]:
-        """Return the messages of a session as a resumed run would start with: tombstones applied, summaries by mode.
-
-        Raises:
-            NotFoundError: there is no such session.
-            UnknownDialectError: its content is of no known dialect.
-        """
+        """Return the messages of a session as a resumed run would start with: tombstones applied, summaries by mode."""
         dialect, files = self._readable(self.find(session_id))
         return list(dialect.context(dialect.read(files)))
 
     def transcript(self, session_id: str) -> Transcript:
-        """Return everything in a session, also what a resumed run would not see.
-
-        Raises:
-            NotFoundError: there is no such session.
-            UnknownDialectError: its content is of no known dialect.
-        """
+        """Return everything in a session, also what a resumed run would not see."""
         dialect, files = self._readable(self.find(session_id))
         return dialect.read(files)
 
@@ -199,28 +167,16 @@ class Sessions:
             return None
 
     def find(self, session_id: str) -> FoundSession:
-        """Return the session with this id, or the only one that begins so.
-
-        Raises:
-            NotFoundError: none or several fit.
-        """
+        """Return the session with this id, or the only one that begins so."""
         return meant_session(session_id, self._found())
 
     def parts(self, session_id: str) -> tuple[Path, ...]:
-        """Return all files of a session in reading order.
-
-        Raises:
-            NotFoundError: none or several fit.
-        """
+        """Return all files of a session in reading order."""
         found = self.find(session_id)
         return tuple(Path(found.folder, file.name) for file in found.files)
 
     def size(self, session_id: str) -> int:
-        """Return the bytes of a session over all parts.
-
-        Raises:
-            NotFoundError: none or several fit.
-        """
+        """Return the bytes of a session over all parts."""
         return self.find(session_id).size
 
     def stored(self) -> "Sequence[StoredSession]":

@@ -15,8 +15,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from slowwave.errors import LockHeldError, UnreadableError
-from slowwave.files import private_folder, require_file
-from slowwave.places import state_folder
+from slowwave.files import private_folder, require_file, state_folder
 
 
 @contextmanager
@@ -168,13 +167,7 @@ COMES_BACK_S = 20.0
 def retaining(environ: Mapping[str, str], *, wait_s: float | None = None) -> Generator[None]:
     """Hold off all other runs of retention, erasures, and sessions that come back.
 
-    Args:
-        environ: the environment; the state folder is taken from here.
-        wait_s: how long to wait for one that is at work; by default as long as a session takes to come back.
-
-    Raises:
-        LockHeldError: it was still at work.
-        OSError: the state folder cannot be written.
+    One that is at work is waited for ``wait_s`` seconds, by default as long as a session takes to come back.
     """
     path = state_folder(environ) / LOCK
     _make(path)
@@ -186,13 +179,7 @@ def retaining(environ: Mapping[str, str], *, wait_s: float | None = None) -> Gen
 def beside_jobs(environ: Mapping[str, str], *, wait_s: float | None = None) -> Generator[None]:
     """Hold off erasures of subjects while something is read and written, beside any number of others that do so.
 
-    Args:
-        environ: the environment; the state folder is taken from here.
-        wait_s: how long to wait for an erasure that is at work; ten minutes by default.
-
-    Raises:
-        LockHeldError: it was still at work.
-        UnreadableError: the lock is no file, or may not be opened.
+    An erasure that is at work is waited for ``wait_s`` seconds, ten minutes by default.
     """
     path = state_folder(environ) / GATE
     try:
@@ -206,12 +193,7 @@ def beside_jobs(environ: Mapping[str, str], *, wait_s: float | None = None) -> G
 
 @contextmanager
 def erasing(environ: Mapping[str, str], *, wait_s: float | None = None) -> Generator[None]:
-    """Hold off every job, other erasures and retention; those at work are waited for.
-
-    Raises:
-        LockHeldError: a job was still at work; nothing was done.
-        OSError: the state folder cannot be written.
-    """
+    """Hold off every job, other erasures and retention; those at work are waited for."""
     path = state_folder(environ) / GATE
     _make(path)
     with _held(path, "another job is", wait_s, WAIT_S, shared=False), retaining(environ):

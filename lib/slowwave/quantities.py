@@ -30,11 +30,7 @@ class Period:
     __slots__ = ("_length", "text")
 
     def __init__(self, value: object) -> None:
-        """Read a period.
-
-        Args:
-            value: a text such as ``30d``, ``6 months``, ``1y 6 months`` or ``unlimited``.
-        """
+        """Read a period."""
         self.text = str(value).strip()
         # months, and what is of a fixed length
         self._length = None if self.text.lower() == UNLIMITED else _length(self.text.lower())

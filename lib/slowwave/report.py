@@ -155,16 +155,8 @@ COUNTERS: dict[str, tuple[str, str]] = {
 }
 # of these, what was seen and left out on purpose
 LEFT_OUT = (
-    *(
-        "skipped_by_gate",
-        "subagents",
-        "backups",
-        "untyped",
-        "abandoned",
-        "sidechain",
-        "about_erased",
-        "erased_sessions",
-    ),
+    *("skipped_by_gate", "subagents", "backups", "untyped", "abandoned", "sidechain"),
+    *("about_erased", "erased_sessions"),
     *("redacted", "refused_hostile", "quarantined", "words_of_others", "too_weak", "bad_lines"),
 )
 

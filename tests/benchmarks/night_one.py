@@ -38,8 +38,11 @@ def main() -> None:
     else:
         from pathlib import Path  # noqa: PLC0415 - as the command does
 
-        from slowwave.clock import SystemClock  # noqa: PLC0415 - as above
-        from slowwave.context import Run, new_run_id  # noqa: PLC0415 - as above
+        from slowwave.context import (  # noqa: PLC0415 - as above
+            Run,
+            SystemClock,
+            new_run_id,
+        )
         from slowwave.jobs.story import run_job  # noqa: PLC0415 - as above
         from slowwave.settings import load_settings  # noqa: PLC0415 - as above
 

@@ -13,10 +13,9 @@ from pathlib import Path
 
 import orjson
 
-from slowwave.clock import SystemClock
 from slowwave.compaction.plan import Budget, planned
 from slowwave.compaction.reading import read_session
-from slowwave.context import Run, new_run_id
+from slowwave.context import Run, SystemClock, new_run_id
 from slowwave.formats.model import SessionFiles
 from slowwave.jobs.backfill.landing import land_shard
 from slowwave.jobs.backfill.run import begin, end

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.clock import FixedClock
 from slowwave.consolidation.facts import combined
+from slowwave.context import FixedClock
 from slowwave.library import Sessions
 from slowwave.memory.book import read_book
 from slowwave.memory.ledger import Sighting

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.formats.cersei.dialect import CERSEI, CerseiTranscript
 from slowwave.formats.changes import append_record
 from slowwave.formats.model import SessionFiles

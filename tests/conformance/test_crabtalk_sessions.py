@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import UnreadableError
 from slowwave.formats.crabtalk import dialect as crabtalk
 from slowwave.formats.crabtalk.dialect import (

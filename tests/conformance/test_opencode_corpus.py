@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.formats.database import RowReader
 from slowwave.formats.model import Injected, SessionFiles, Text, Thinking, ToolCall, ToolResult

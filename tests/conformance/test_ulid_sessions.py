@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from slowwave.clock import FixedClock
 from slowwave.compaction.items import items_of
 from slowwave.compaction.plan import Budget, Plan, prepare
 from slowwave.compaction.requests import SECTIONS, ULID_SEPARATOR, Part, flat, joined, requests
 from slowwave.compaction.tokens import rule_of
+from slowwave.context import FixedClock
 from slowwave.errors import UsageError
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import SessionFiles, Text, ToolCall

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import main
-from slowwave.clock import Clock
-from slowwave.context import Run
+from slowwave.context import Clock, Run
 from slowwave.jobs.story import run_job
 from slowwave.observability.night import Night, read_nights
 from slowwave.observability.progress import AtWork, read_notes

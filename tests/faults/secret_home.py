@@ -12,8 +12,7 @@ from typing import Any
 
 import zstandard
 
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.story import run_job
 from slowwave.settings import Settings, load_settings
 from slowwave.stores.catalogue import Catalogue, catalogue_path

@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.clock import FixedClock
 from slowwave.compaction.book import Book, all_books, folder_of
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.story import run_job
 from slowwave.models.client import OpenAIModel
 from slowwave.report import Report

@@ -18,8 +18,8 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import REFUSED, LockHeldError
+from slowwave.files import state_folder
 from slowwave.locks import GATE, beside_jobs, erasing
-from slowwave.places import state_folder
 from tests.unit.extraction.talk import CWD, Talk
 from tests.unit.retention.test_subjects_erased import GATES, NAME, aged, home_of, left_in
 

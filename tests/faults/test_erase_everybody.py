@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.service.server import own_server, prefect_home
+from slowwave.files import scheduler_folder
+from slowwave.service.server import own_server
 from tests.unit.retention.everybody import EVERYBODY, KINDS, PEOPLE, every_store, found_in, left_in
 from tests.unit.retention.planted import ULID, aged
 
@@ -64,7 +65,7 @@ def neighbours(stores: list[str]) -> dict[Path, bytes]:
 @pytest.fixture
 def scheduler(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Run a server of our own, with its database below the state folder, as ``slowwave serve`` does."""
-    with own_server(prefect_home(os.environ), os.environ) as api:
+    with own_server(scheduler_folder(os.environ), os.environ) as api:
         monkeypatch.setenv("PREFECT_API_URL", api)
         yield api
 

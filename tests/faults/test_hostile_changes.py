@@ -11,7 +11,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from slowwave.cli import main, sessions_target
+from slowwave.cli import main, sessions_context
 from slowwave.errors import UnreadableError
 from slowwave.formats import lines
 from slowwave.formats import lines as record_lines
@@ -261,7 +261,7 @@ def test_reading_a_session_that_went_away_says_so_in_one_line(
     change: Change, action: str, tmp_path: Path, capsys: Capture, monkeypatch: Patch
 ) -> None:
     _, path = store(tmp_path)
-    changes_after(sessions_target, "read_head", path, change, monkeypatch)
+    changes_after(sessions_context, "read_head", path, change, monkeypatch)
     assert main(["sessions", action, str(path), "--json"]) == 3
     told = capsys.readouterr()
     assert (told.out, len(told.err.splitlines())) == ("", 1)

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from slowwave.cli.status import of_nights
-from slowwave.clock import FixedClock
 from slowwave.consolidation import job
 from slowwave.consolidation.lock import refusal
+from slowwave.context import FixedClock
 from slowwave.jobs.status import lately
 from slowwave.locks import start_ticks
 from slowwave.memory.book import read_book

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.clock import FixedClock
 from slowwave.consolidation import plan
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.story import run_job
 from slowwave.observability.night import read_nights
 from slowwave.settings import load_settings

@@ -162,7 +162,7 @@ def test_a_dry_run_plans_shows_the_plan_and_changes_nothing(own_home: Path, monk
 
 def test_a_night_publishes_its_funnel_and_its_memory_diff(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = build(own_home, NOW).home
-    monkeypatch.setattr("tasks.logs.STEPS", 5)
+    monkeypatch.setattr("tasks.runs.STEPS", 5)
     asked = given(store, run_id="published", overrides=["extraction.batch_sessions=2"])
     state = flow_state("nightly", asked, monkeypatch)
 

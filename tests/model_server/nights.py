@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.model.job import LEFT
 from slowwave.formats.sessions import StoredSession

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slowwave.clock import FixedClock
 from slowwave.compaction.book import read_book
 from slowwave.compaction.calls import answers
 from slowwave.compaction.reading import read_session
@@ -16,6 +15,7 @@ from slowwave.compaction.recovery import undo
 from slowwave.compaction.run import Compacting
 from slowwave.compaction.story import compact_sessions
 from slowwave.compaction.summary import by_ledger
+from slowwave.context import FixedClock
 from slowwave.formats.model import Message, SessionFiles
 from slowwave.formats.registry import sniff
 from slowwave.formats.sessions import StoredSession

@@ -12,7 +12,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.formats.crabtalk.dialect import CRABTALK
 from slowwave.formats.crabtalk.write import CrabtalkWriter, file_of
 from slowwave.formats.model import Block, SessionFiles, Text

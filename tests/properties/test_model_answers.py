@@ -10,7 +10,7 @@ from typing import Any, cast
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.model.verification import FAILED, PROVEN, TASK, UNJUDGED
 from slowwave.memory.candidates import read_candidates

@@ -9,8 +9,7 @@ from typing import get_args
 
 import orjson
 
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from slowwave.clock import FixedClock
 from slowwave.consolidation.job import consolidate_project
+from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.formats.model import SessionFiles, Text, Transcript
 from slowwave.formats.registry import by_name, detect

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from slowwave.clock import FixedClock
 from slowwave.consolidation.job import consolidate_project
+from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.memory.book import Book, read_book
 from slowwave.reading.items import Edited, Ran

@@ -12,8 +12,7 @@ from typing import get_args
 
 import pytest
 
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.run import memory_folders
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import Book
@@ -21,8 +20,7 @@ from slowwave.memory.evidence import Source
 from slowwave.memory.folder import MemoryFolder
 from slowwave.observability.lessons import Ask, Change, Learned, Remembered
 from slowwave.observability.memories import Known, known_of
-from slowwave.observability.page import html_of
-from slowwave.observability.sections import View, Week
+from slowwave.observability.page import View, Week, html_of
 from slowwave.samples import build
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.service.page_server import page_served

@@ -4,8 +4,7 @@ from time import thread_time
 
 import pytest
 
-from slowwave.hostile import hostile_reason, is_hostile
-from slowwave.letters import one_line, plain, tricks, visible
+from slowwave.hostile import hostile_reason, is_hostile, one_line, plain, tricks, visible
 
 # "ignore" in letters of full width
 WIDE = "".join(chr(ord(c) + 0xFEE0) for c in "ignore")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import slowwave
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import CorruptStateError, LockHeldError
 
 Capture = pytest.CaptureFixture[str]

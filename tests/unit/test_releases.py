@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from slowwave.clock import FixedClock
 from slowwave.consolidation.inbox import parked_dreams
+from slowwave.context import FixedClock
 from slowwave.errors import CorruptStateError, SettingsError, UnreadableError
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates

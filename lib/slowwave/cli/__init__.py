@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from slowwave import release
-from slowwave.cli.parser import Parser, declared
+from slowwave.cli.terminal import Parser, declared
 from slowwave.errors import INTERRUPTED, REMEDIES, UNREADABLE, SlowwaveError, told
 
 # command -> (module with ``configure(parser)`` and ``run(args) -> int``, help line); where a module has several
@@ -84,7 +84,7 @@ def _take_rest(args: argparse.Namespace, rest: list[str]) -> None:
 
 
 def _failed(message: str, code: int) -> int:
-    from slowwave.cli.output import warn  # noqa: PLC0415 - --help stays fast
+    from slowwave.cli.terminal import warn  # noqa: PLC0415 - --help stays fast
     from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - as above
 
     warn(NAMELESS(message))  # settings and files that an error quotes may hold secrets

@@ -8,8 +8,7 @@ import argparse
 import re
 from collections.abc import Iterator, Sequence
 
-from slowwave.cli.output import say
-from slowwave.cli.parser import Parser
+from slowwave.cli.terminal import Parser, say
 from slowwave.errors import DONE
 from slowwave.jobs import JOBS
 

@@ -5,16 +5,24 @@ import os
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from slowwave.cli.output import harmless, say, say_json
-from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
+from slowwave.cli.terminal import (
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    harmless,
+    say,
+    say_json,
+    settings_of,
+)
 from slowwave.errors import DONE, PARTLY_FAILED, UsageError
+from slowwave.locks import beside_jobs
 from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.files import install
 from slowwave.memory.delivery.register import ABSENT, REFUSED, Rule
 from slowwave.memory.delivery.targets import CLIENTS
 from slowwave.memory.model import name_to_json
 from slowwave.report import Item
-from slowwave.stores.projects import short_names
+from slowwave.stores.projects import chosen_by, short_names
 
 _WORDS = {"needless": "no need"}
 _MOST_NAMES = 3
@@ -52,9 +60,7 @@ def _run(
     args: argparse.Namespace, *, on: bool, tracked: bool = False, visible: bool = False, hooks: bool = False
 ) -> int:
     from slowwave.consolidation.effect.demands import write_points  # noqa: PLC0415 - --help stays fast
-    from slowwave.locks import beside_jobs  # noqa: PLC0415 - as above
     from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
-    from slowwave.stores.projects import chosen_by  # noqa: PLC0415 - as above
 
     settings = settings_of(args)
     with nullcontext() if args.dry_run else beside_jobs(os.environ):
@@ -110,14 +116,10 @@ def configure_mcp(parser: argparse.ArgumentParser) -> None:
 
 
 def run_mcp(args: argparse.Namespace) -> int:
-    """Answer until the client goes away.
-
-    Raises:
-        UsageError: the package that speaks the protocol is not installed.
-    """
+    """Answer until the client goes away."""
     settings = settings_of(args)
     try:
-        from slowwave.mcp.server import serve  # noqa: PLC0415 - --help stays fast
+        from slowwave.mcp import serve  # noqa: PLC0415 - --help stays fast
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise

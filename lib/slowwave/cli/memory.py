@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, declared, positive
+from slowwave.cli.terminal import Parser, add_json_option, add_project_option, add_settings_options, declared, positive
 
 # action -> (what it does, module, function); only the module of the chosen action is imported
 _ACTIONS = {
@@ -15,10 +15,10 @@ _ACTIONS = {
     "show": ("one memory with everything that is known about it", "memory_facts", "show_one"),
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
-    "effect": ("what sessions made of the memories delivered to them", "memory_changes", "show_effect"),
-    "drop": ("drop memories at once, for good: no words bring them back", "memory_changes", "drop"),
-    "diff": ("what a dream changed", "memory_changes", "show_diff"),
-    "undo": ("take a dream and all later ones back, or a whole night, byte for byte", "memory_changes", "take_back"),
+    "effect": ("what sessions made of the memories delivered to them", "memory_exchange", "show_effect"),
+    "drop": ("drop memories at once, for good: no words bring them back", "memory_exchange", "drop"),
+    "diff": ("what a dream changed", "memory_exchange", "show_diff"),
+    "undo": ("take a dream and all later ones back, or a whole night, byte for byte", "memory_exchange", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_exchange", "show_export"),
     "context": (
         "the most useful memories within a number of tokens, for an agent to load",
@@ -31,11 +31,7 @@ _ACTIONS = {
         "show_quarantine",
     ),
     "review": ("what waits for you, the same as slowwave review", "review", "review"),
-    "share": (
-        "what a team shares in its repository; with IDs, share these",
-        "memory_exchange",
-        "show_shared",
-    ),
+    "share": ("what a team shares in its repository; with IDs, share these", "memory_exchange", "show_shared"),
     "remember": ("for agents: ask that words of this session be remembered", "memory_exchange", "ask_remember"),
     "forget": ("for agents: ask a person to drop what some words name", "memory_exchange", "ask_forget"),
 }

@@ -1,4 +1,7 @@
-"""``slowwave memory search|export|context|share|remember|forget|quarantine``: found, given out, taken in, kept out."""
+"""``slowwave memory search|export|context|share|...``: memories found, given out, taken in, kept out, taken back.
+
+What became of them since they were delivered (``effect``, ``diff``), and how a person drops or takes them back.
+"""
 
 import argparse
 import os
@@ -10,18 +13,34 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.memory_facts import MemoryFolder, notes_of, row_of, the_one
-from slowwave.cli.output import counted, dim, harmless, open_to, say, say_json, screen_width, tell_damage, warn, wrapped
-from slowwave.cli.parser import settings_of
-from slowwave.clock import SystemClock
+from slowwave.cli.terminal import (
+    answer,
+    bad,
+    counted,
+    dim,
+    good,
+    harmless,
+    open_to,
+    say,
+    say_json,
+    screen_width,
+    settings_of,
+    tell_damage,
+    warn,
+    wrapped,
+)
 from slowwave.consolidation.facts import doubts_of
 from slowwave.consolidation.snapshot import still_told
 from slowwave.consolidation.team import accept_for_team, share, team_of
-from slowwave.errors import DONE, NotFoundError, RefusedError, UnreadableError, UsageError
+from slowwave.context import SystemClock
+from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UnreadableError, UsageError
 from slowwave.extraction.candidates import MAX_TEXT, read_quarantine
-from slowwave.files import atomic_write
-from slowwave.letters import one_line
+from slowwave.files import agent_around, atomic_write
+from slowwave.hostile import one_line
+from slowwave.jobs.review import Desk, TakenBack
 from slowwave.memory.book import Book, Memory, read_book, standing_of
 from slowwave.memory.delivery.sections import section_of, with_section
+from slowwave.memory.effects import Case, Effect, effects_of
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.foreign import known_lines, warning
 from slowwave.memory.index import best_lines
@@ -29,8 +48,9 @@ from slowwave.memory.ledger import read_ledger
 from slowwave.memory.pages import target_of
 from slowwave.memory.search import Line, lines_of_others, search_memories
 from slowwave.memory.team import OtherLine, mine_of, read_others
+from slowwave.memory.transaction import read_manifest
+from slowwave.memory.undo import difference
 from slowwave.models.base import bytes_of
-from slowwave.places import agent_around
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
@@ -86,21 +106,13 @@ def show_context(args: argparse.Namespace) -> int:
     ]
     standing = standing_of(book, settings_of(args).consolidation.half_lives)
     lines = best_lines(memories, standing, bytes_of(args.tokens))
-    if args.json:
-        shown = sum(not line.startswith("#") for line in lines)
-        say_json([{"project": folder.project, "lines": lines, "shown": shown, "memories": len(memories)}])
-    else:
-        say("\n".join(lines) or "Nothing is remembered that fits.")
-    return DONE
+    shown = sum(not line.startswith("#") for line in lines)
+    told = {"project": folder.project, "lines": lines, "shown": shown, "memories": len(memories)}
+    return answer(args, told, "\n".join(lines) or "Nothing is remembered that fits.")
 
 
 def _the_only(args: argparse.Namespace) -> MemoryFolder:
-    """Return the memory folder that is meant: of the project that was named, else of the one that we are in.
-
-    Raises:
-        NotFoundError: there is no memory folder.
-        UsageError: nothing says which of several is meant.
-    """
+    """Return the memory folder that is meant: of the project that was named, else of the one that we are in."""
     own: list[MemoryFolder] = [folder for folder in args.folders if not folder.is_global]
     if not own:
         raise NotFoundError("no memory folder; slowwave run nightly makes one")
@@ -217,11 +229,7 @@ def ask_forget(args: argparse.Namespace) -> int:
 
 
 def _tell_agent(args: argparse.Namespace, does: str) -> int:
-    """Say that the next night finds the request in the transcript: this call stands there, and is all that is needed.
-
-    Raises:
-        UsageError: no agent runs this, so that no transcript will show it.
-    """
+    """Say that the next night finds the request in the transcript, where this call stands: that is all it needs."""
     words = redactor_of(settings_of(args), os.environ, create=False)(" ".join(args.words))
     if not agent_around(os.environ):
         yours = {
@@ -235,11 +243,7 @@ def _tell_agent(args: argparse.Namespace, does: str) -> int:
         f"The next night {does} this if the person typed it in this session; else it waits until they accept it"
         " (slowwave review)."
     )
-    if args.json:
-        say_json([{"asked": args.action, "words": words}])
-    else:
-        say(told)
-    return DONE
+    return answer(args, {"asked": args.action, "words": words}, told)
 
 
 def show_quarantine(args: argparse.Namespace) -> int:
@@ -347,3 +351,120 @@ def _row_of_line(folder: MemoryFolder, line: Line) -> dict[str, Any]:
         "written_by": line.whose,
         "source": msgspec.to_builtins(line.source) if line.source else None,
     }
+
+
+def show_diff(args: argparse.Namespace) -> int:
+    """Print what a dream changed, file by file."""
+    folder, manifest = the_one(args.folders, f"dream {args.dream}", lambda f: read_manifest(f.path, args.dream))
+    text = difference(folder.path, args.dream)
+    files = {name: {"before": was, "after": now} for name, (was, now) in manifest.files.items()}
+    told = {"dream": args.dream, "memory": str(folder.path), "files": files, "diff": text}
+    return answer(args, told, text.removesuffix("\n"))
+
+
+def take_back(args: argparse.Namespace) -> int:
+    """Undo a dream and all later ones, all dreams of a night, or what was decided in review."""
+    desk = Desk(args.folders, settings_of(args), os.environ, SystemClock())
+    done: list[TakenBack] = []
+    refused: list[SlowwaveError] = []
+    for dream in desk.dreams_of(args.dream) or (args.dream,):
+        try:
+            done.append(desk.take_back(dream, force=args.force))
+        except SlowwaveError as error:  # of a night, the other projects are taken back all the same
+            refused.append(error)
+    if refused and not done:
+        raise refused[0]
+    for line in (*(text for one in done for text in one.warnings), *map(str, refused)):
+        warn(line)
+    if args.json:
+        say_json(done)
+    else:
+        told = [one.text.splitlines() for one in done]
+        # what is so of all of them is said once, below
+        for line in (*(first for first, *_ in told), *dict.fromkeys(line for _, *more in told for line in more)):
+            say(line)
+    return PARTLY_FAILED if refused else DONE
+
+
+def drop(args: argparse.Namespace) -> int:
+    """Drop memories at once, for good."""
+    if agent := agent_around(os.environ):
+        raise RefusedError(f"slowwave memory drop: a person decides, and {agent} runs this; use a terminal of your own")
+    done = Desk(args.folders, settings_of(args), os.environ, SystemClock()).drop(args.id)
+    for line in (text for one in done for text in one.warnings):
+        warn(line)
+    if args.json:
+        say_json(msgspec.to_builtins(one) for one in done)
+        return DONE
+    for one in done:
+        for text in one.texts:
+            for line in wrapped(f"Dropped: {text}", rest="  ", width=screen_width()):
+                say(line)
+    say("No agent is given this any more, and no session brings it back. To have it again:")
+    for one in done:
+        say(f"  slowwave memory undo {one.id}")
+    return DONE
+
+
+_ORDER = ("broken", "followed", "no occasion", "told")
+
+
+def show_effect(args: argparse.Namespace) -> int:
+    """Print what became of each memory since it was delivered, what was broken first, and where."""
+    total: Counter[str] = Counter()
+    names = short_names(folder.project for folder in args.folders)
+    for folder in args.folders:
+        book = read_book(folder.path)
+        effects = effects_of(book.memories.values(), book.watched)
+        for name in sorted(effects, key=lambda n: (_ORDER.index(effects[n].verdict), -effects[n].sessions, n)):
+            effect, memory = effects[name], book.memories[name]
+            total[effect.verdict] += 1
+            if args.json:
+                say_json([_row_of_effect(effect) | row_of(folder, memory)])
+            elif effect.verdict != "told":
+                first, text = f"{memory.id}  {effect.verdict:<11}  ", f"{memory.text} [{names[folder.project]}]"
+                draw = bad if effect.verdict == "broken" else good if effect.verdict == "followed" else dim
+                for line in wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=draw):
+                    say(line)
+                for line in _lines_of_effect(effect):
+                    say(f"              {line}")
+    if not args.json:
+        say(
+            f"Since they were delivered: {total['followed']} followed, {total['broken']} broken, "
+            f"{total['no occasion']} without an occasion; {total['told']} more show in no command and no edit"
+        )
+    return DONE
+
+
+def _row_of_effect(effect: Effect) -> dict[str, Any]:
+    return {
+        "verdict": effect.verdict,
+        "delivered_to": effect.sessions,
+        "followed": [_case(case) for case in effect.followed],
+        "broken": [_case(case) for case in effect.broken],
+        "idle": effect.idle,
+        "idle_since": effect.since,
+    } | ({"idle_by_model": effect.idle_by_model} if effect.idle_by_model else {})
+
+
+def _case(case: Case) -> dict[str, Any]:
+    of = case.session
+    said: dict[str, Any] = {"said_again": True} if case.is_said_again else {}
+    said |= {"by": case.by} if case.by else {}
+    return {"dialect": of.dialect, "session": of.session, "began": of.began, "record": case.record} | said
+
+
+def _lines_of_effect(effect: Effect) -> list[str]:
+    """Return what is told of one memory beside its verdict, in lines."""
+    read = sum(bool(case.by) for case in effect.followed)
+    by = f", in {read} of them as a model read" if read else ""
+    lines = [f"delivered to {counted(effect.sessions, 'session')}, followed in {len(effect.followed)}{by}"]
+    if effect.idle_by_model:
+        lines.append(f"no occasion in {effect.idle} in a row, in {effect.idle_by_model} of them as a model read")
+    for case in effect.broken:
+        where = f", record {harmless(case.record)}" if case.record else ""
+        again = ": had to be said again" if case.is_said_again else ", as a model read" if case.by else ""
+        lines.append(
+            f"broken in {case.session.dialect} {harmless(case.session.session)}, {case.session.began}{where}{again}"
+        )
+    return lines

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from slowwave.cli.output import bold, counted, dim, harmless, say, say_json, screen_width, wrapped
-from slowwave.cli.parser import settings_of
-from slowwave.clock import SystemClock
+from slowwave.cli.terminal import bold, counted, dim, harmless, say, say_json, screen_width, settings_of, wrapped
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
+from slowwave.files import archive_folder
 from slowwave.formats.database import names_row
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.authors import Authors, read_writes
@@ -26,18 +26,13 @@ from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover
 from slowwave.observability.lessons import dreams_of
-from slowwave.places import archive_folder
 from slowwave.quantities import moment
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.projects import short_names
 
 # what becomes of a memory, as every other screen calls it
 _NAMES = {"held": "true", "candidates": "noted as", "successor": "replaced by"}
-_STATUS = {
-    "superseded": "replaced",
-    "removed-by-person": "dropped by you",
-    "edited-by-person": "reworded by you",
-}
+_STATUS = {"superseded": "replaced", "removed-by-person": "dropped by you", "edited-by-person": "reworded by you"}
 # whose words a note is, for a person
 SPEAKERS = {
     "user_explicit": "typed, pasted or chosen in the session",
@@ -356,10 +351,6 @@ def chosen(args: argparse.Namespace) -> list[MemoryFolder]:
     """Return the memory folders that ``--memory``, ``--store`` and ``--project`` choose and that exist.
 
     What a killed run left behind in them is settled first.
-
-    Raises:
-        UnreadableError: the folder is missing or a store cannot be read.
-        NotFoundError: no project matches.
     """
     folders = [_given(args.memory)] if args.memory else memory_folders(settings_of(args), os.environ, args.project)
     for folder in folders:
@@ -382,11 +373,7 @@ def _given(path: Path) -> MemoryFolder:
 def the_one(
     folders: Sequence[MemoryFolder], name: str, has: Callable[[MemoryFolder], T | None]
 ) -> tuple[MemoryFolder, T]:
-    """Return the folder that has something, and what it has.
-
-    Raises:
-        NotFoundError: none has it; ``name`` says what was looked for.
-    """
+    """Return the folder that has something, and what it has."""
     for folder in folders:
         found = has(folder)
         if found:

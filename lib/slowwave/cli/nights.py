@@ -8,9 +8,23 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.output import bad, bold, dim, say, say_json, screen_width, short_time, wrapped
-from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, positive, settings_of
 from slowwave.cli.screen import change_lines
+from slowwave.cli.terminal import (
+    Parser,
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    bad,
+    bold,
+    dim,
+    positive,
+    say,
+    say_json,
+    screen_width,
+    settings_of,
+    short_time,
+    wrapped,
+)
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.transaction import recover
@@ -114,11 +128,7 @@ def _changed(dream: Dream, names: dict[str, str]) -> str:
 
 
 def _show(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequence[Night], name: str) -> None:
-    """Print what a run or a dream learned, in full.
-
-    Raises:
-        NotFoundError: there is none of that id, or several.
-    """
+    """Print what a run or a dream learned, in full."""
     dreams = [dream for one in every for dream in one.dreams]
     ids = {dream.id for dream in dreams} | {dream.run for dream in dreams} | {night.run_id for night in nights}
     found = [name] if name in ids else sorted(one for one in ids if one.startswith(name))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Self
 
 import msgspec
 
-from slowwave.cli.output import harmless
+from slowwave.cli.terminal import harmless
 from slowwave.observability.progress import LOOK, watched_by, words
 
 if TYPE_CHECKING:
@@ -191,14 +191,7 @@ def _sentence(step: str) -> str:
 @contextmanager
 def _bars() -> Generator[Bars]:
     from rich.console import Console  # noqa: PLC0415 - only a person at a terminal waits for it
-    from rich.progress import (  # noqa: PLC0415 - as above
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        SpinnerColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415 - as above
 
     texts = [TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[what]")]
     columns = (SpinnerColumn(), texts[0], BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), texts[1])

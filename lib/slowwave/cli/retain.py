@@ -3,12 +3,30 @@
 import argparse
 import os
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from slowwave.cli.output import bold, counted, dim, open_to, say, say_json, warn
-from slowwave.cli.parser import Parser, add_json_option, add_project_option, add_settings_options, declared, settings_of
-from slowwave.clock import SystemClock
+import msgspec
+
+from slowwave.cli.terminal import (
+    Parser,
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    bold,
+    counted,
+    declared,
+    dim,
+    open_to,
+    say,
+    say_json,
+    settings_of,
+    warn,
+)
+from slowwave.context import Run, SystemClock, new_run_id
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE
+from slowwave.files import archive_folder
+from slowwave.quantities import moment, told
 
 if TYPE_CHECKING:
     from slowwave.retention.holds import Hold
@@ -75,7 +93,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _plan(args: argparse.Namespace) -> int:
     from slowwave.cli.screen import show  # noqa: PLC0415 - the other actions need no jobs
-    from slowwave.context import Run, new_run_id  # noqa: PLC0415 - as above
     from slowwave.jobs.story import run_job  # noqa: PLC0415 - as above
 
     clock = SystemClock()
@@ -93,7 +110,6 @@ def _plan(args: argparse.Namespace) -> int:
 def _hold(args: argparse.Namespace) -> int:
     import getpass  # noqa: PLC0415 - only here
 
-    from slowwave.quantities import moment  # noqa: PLC0415 - only here
     from slowwave.retention.holds import place_hold  # noqa: PLC0415 - --help stays fast
 
     settings = settings_of(args)
@@ -127,8 +143,6 @@ def _numbers(holds: "Sequence[Hold]", settings: "Settings") -> dict[str, int]:
 
 
 def _row(hold: "Hold", number: int) -> dict[str, object]:
-    import msgspec  # noqa: PLC0415 - --help stays fast
-
     return {**msgspec.to_builtins(hold), "sessions": number}
 
 
@@ -160,14 +174,8 @@ def _holds(args: argparse.Namespace) -> int:
 
 
 def _trash(args: argparse.Namespace) -> int:
-    from datetime import datetime  # noqa: PLC0415 - --help stays fast
-
-    from slowwave.report import readable  # noqa: PLC0415 - as above
-    from slowwave.stores.trash import (  # noqa: PLC0415 - as above
-        trash_folder,
-        trash_items,
-        trash_size,
-    )
+    from slowwave.report import readable  # noqa: PLC0415 - help stays fast
+    from slowwave.stores.trash import trash_folder, trash_items, trash_size  # noqa: PLC0415 - as above
 
     grace = settings_of(args).retention.grace
     now = SystemClock().now()
@@ -217,8 +225,7 @@ def _audit(args: argparse.Namespace) -> int:
 
 def _verify(args: argparse.Namespace) -> int:
     """Check every line of the log against the one before it, and every file in every pack against its hash."""
-    from slowwave.places import archive_folder  # noqa: PLC0415 - --help stays fast
-    from slowwave.retention.audit import AuditLog  # noqa: PLC0415 - as above
+    from slowwave.retention.audit import AuditLog  # noqa: PLC0415 - help stays fast
     from slowwave.stores.archive.shelf import Shelf  # noqa: PLC0415 - as above
 
     log, shelf = AuditLog(os.environ), Shelf(archive_folder(os.environ))
@@ -242,10 +249,6 @@ def _verify(args: argparse.Namespace) -> int:
 
 def _told(at: str) -> str:
     """Return an ISO time as a person here reads it."""
-    from datetime import datetime  # noqa: PLC0415 - --help stays fast
-
-    from slowwave.quantities import told  # noqa: PLC0415 - as above
-
     return told(datetime.fromisoformat(at))
 
 

@@ -5,20 +5,34 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from slowwave.cli.memory_facts import SPEAKERS, chosen
-from slowwave.cli.output import bold, dim, harmless, say, say_json, screen_width, warn, wrapped
-from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
 from slowwave.cli.screen import ask_lines
-from slowwave.clock import SystemClock
+from slowwave.cli.terminal import (
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    answer,
+    bold,
+    dim,
+    harmless,
+    say,
+    say_json,
+    screen_width,
+    settings_of,
+    warn,
+    wrapped,
+)
 from slowwave.consolidation.inbox import Parked
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, SlowwaveError, UsageError
+from slowwave.files import agent_around
 from slowwave.jobs.review import Decision, Desk, Waits
 from slowwave.locks import beside_jobs
-from slowwave.places import agent_around
 from slowwave.stores.projects import short_names
 
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
@@ -34,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_settings_options(parser)
     add_project_option(parser)
     parser.add_argument("--url", action="store_true", help="print the address of the page that slowwave serve shows")
-    parser.add_argument("--memory", type=_path, metavar="DIR", help="this memory folder, instead of a store's")
+    parser.add_argument("--memory", type=Path, metavar="DIR", help="this memory folder, instead of a store's")
     add_json_option(parser)
 
 
@@ -52,12 +66,6 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--accept", metavar="DREAM", help="the same as accept DREAM")
     decision.add_argument("--reject", metavar="DREAM", help="the same as reject DREAM")
-
-
-def _path(text: str) -> Any:
-    from pathlib import Path  # noqa: PLC0415 - argparse calls it
-
-    return Path(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -190,11 +198,7 @@ def _row(waits: Waits) -> dict[str, Any]:
 def _told(args: argparse.Namespace, data: dict[str, object], text: str, warnings: tuple[str, ...]) -> int:
     for warning in warnings:
         warn(warning)
-    if args.json:
-        say_json([data])
-    else:
-        say(text)
-    return DONE
+    return answer(args, data, text)
 
 
 def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:

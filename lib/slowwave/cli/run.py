@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from slowwave.cli.output import say, say_json, warn
-from slowwave.cli.parser import (
+from slowwave.cli.progress import WISHES, shown_progress
+from slowwave.cli.screen import show, show_backfill
+from slowwave.cli.terminal import (
     Options,
     Parser,
     Place,
@@ -21,16 +22,19 @@ from slowwave.cli.parser import (
     add_project_option,
     add_settings_options,
     positive,
+    say,
+    say_json,
     settings_of,
+    warn,
 )
-from slowwave.cli.progress import WISHES, shown_progress
-from slowwave.cli.screen import show, show_backfill
-from slowwave.clock import SystemClock
+from slowwave.context import Run, SystemClock, new_run_id
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, InterruptedRunError, UsageError
+from slowwave.files import scheduler_folder
 from slowwave.jobs import JOBS
 from slowwave.quantities import moment
 from slowwave.report import UNCONFIRMED
-from slowwave.service.server import named_server
+from slowwave.service.server import named_server, run_through_prefect
+from slowwave.settings import described
 
 if TYPE_CHECKING:
     from slowwave.jobs.parameters import BackfillParameters
@@ -145,19 +149,16 @@ def _configure_all(every: argparse._ArgumentGroup) -> None:  # pyright: ignore[r
 
 def _explain(parser: Parser, job: str) -> None:
     """Say what a job does and which settings it goes by."""
-    from slowwave.settings import described  # noqa: PLC0415 - only a page of help waits for it
-
     keys = [
-        row for section in _SETTINGS[job] for row in described(section.partition(".")[0]) if _is_of(row[0], section)
+        row
+        for section in _SETTINGS[job]
+        for row in described(section.partition(".")[0])
+        if f"{row[0]}.".startswith(f"{section}.")
     ]
     rows = [(key, meaning + (f" (default: {default})" if default else "")) for key, default, meaning in keys]
     parser.is_laid_out = True
     parser.description = parser.filled(ABOUT[job])
     parser.epilog = f"settings (--set KEY=VALUE, or in the settings file):\n{parser.columns(rows)}"
-
-
-def _is_of(key: str, section: str) -> bool:
-    return key == section or key.startswith(f"{section}.")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -200,13 +201,7 @@ def _add_overrides(args: argparse.Namespace) -> None:
 
 @contextmanager
 def _interruptible(args: argparse.Namespace) -> Generator[None]:
-    """Say how to go on after a Ctrl-C: every write survives it.
-
-    Raises:
-        InterruptedRunError: that was it.
-    """
-    from slowwave.context import new_run_id  # noqa: PLC0415 - --help stays fast
-
+    """Say how to go on after a Ctrl-C: every write survives it."""
     args.run_id = new_run_id(SystemClock())
     try:
         yield
@@ -234,7 +229,12 @@ def _report(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
         return _backfill(args)
     if _has_subjects(args):
         return _erase(args, settings)
-    return _through_prefect(args) if args.prefect else _direct(args)
+    if not args.prefect:
+        from slowwave.jobs.story import run_job  # noqa: PLC0415 - --help stays fast
+
+        return run_job(args.job, _run_of(args, settings)).to_builtins()
+    parameters = _shared(args) | ({"apply": args.apply} if args.job in _PLANNED_FIRST else {})
+    return run_through_prefect(args.job, parameters, verbose=args.verbose)
 
 
 def _check_together(args: argparse.Namespace, settings: "Settings") -> None:
@@ -247,36 +247,22 @@ def _check_together(args: argparse.Namespace, settings: "Settings") -> None:
         raise UsageError(f"--apply is for {' and '.join(_PLANNED_FIRST)}, not for {args.job}")
 
 
-def _direct(args: argparse.Namespace) -> dict[str, Any]:
-    from slowwave.context import Run  # noqa: PLC0415 - --help stays fast
-    from slowwave.jobs.story import run_job  # noqa: PLC0415 - --help stays fast
-
-    clock = SystemClock()
-    given = Run(
-        id=args.run_id,
-        settings=settings_of(args),
-        clock=clock,
-        environ=os.environ,
-        project=args.project,
-        force=args.force,
-        dry_run=args.dry_run,
-    )
-    return run_job(args.job, given).to_builtins()
+def _run_of(args: argparse.Namespace, settings: "Settings") -> Run:
+    """Return what a run in this process is given."""
+    given = {"project": args.project, "force": args.force, "dry_run": args.dry_run}
+    return Run(args.run_id, settings, SystemClock(), os.environ, **given)
 
 
-def _through_prefect(args: argparse.Namespace) -> dict[str, Any]:
-    from slowwave.service.server import run_through_prefect  # noqa: PLC0415 - imports Prefect
-
-    parameters = {
-        "store": [str(p.expanduser().absolute()) for p in args.store or ()],
+def _shared(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of every flow."""
+    return {
+        "store": [str(path.expanduser().absolute()) for path in args.store or ()],
         "config": str(args.config.absolute()) if args.config else None,
         "overrides": list(args.overrides),
         "project": args.project,
         "force": args.force,
         "dry_run": args.dry_run,
-        **({"apply": args.apply} if args.job in _PLANNED_FIRST else {}),
     }
-    return run_through_prefect(args.job, parameters, verbose=args.verbose)
 
 
 def _enter_sample(args: argparse.Namespace) -> None:
@@ -348,11 +334,7 @@ def _configure_backfill(options: Options) -> None:
 
 
 def _check_backfill(args: argparse.Namespace) -> None:
-    """Refuse what does not go together.
-
-    Raises:
-        UsageError: two actions at once, or an option of this job with another one.
-    """
+    """Refuse what does not go together."""
     given = [name for name in _OPTIONS_OF_BACKFILL if getattr(args, name)]
     if args.job != "backfill":
         if given:
@@ -375,17 +357,11 @@ def _backfill(args: argparse.Namespace) -> dict[str, Any]:
         from slowwave.jobs.backfill.run import run_backfill  # noqa: PLC0415 - --help stays fast
 
         return run_backfill(given, os.environ).to_builtins()
-    from slowwave.service.server import run_through_prefect  # noqa: PLC0415 - imports Prefect
-
     return run_through_prefect("backfill", parameters, verbose=args.verbose)
 
 
 def _checked(parameters: dict[str, Any]) -> "BackfillParameters":
-    """Return the parameters as the job takes them.
-
-    Raises:
-        UsageError: one is malformed, or they do not go together.
-    """
+    """Return the parameters as the job takes them."""
     from pydantic import ValidationError  # noqa: PLC0415 - --help stays fast
 
     from slowwave.jobs.parameters import BackfillParameters, require_together  # noqa: PLC0415 - as above
@@ -417,12 +393,7 @@ def _parameters_of_backfill(args: argparse.Namespace) -> dict[str, Any]:
         "runner": args.runner or "as set",
         "sessions_per_second": args.sessions_per_second,
         "mb_per_second": args.mb_per_second,
-        "store": [str(path.expanduser().absolute()) for path in args.store or ()],
-        "config": str(args.config.absolute()) if args.config else None,
-        "overrides": list(args.overrides),
-        "project": args.project,
-        "force": args.force,
-        "dry_run": args.dry_run,
+        **_shared(args),
     }
 
 
@@ -457,11 +428,7 @@ def _has_subjects(args: argparse.Namespace) -> bool:
 
 
 def _check_erase(args: argparse.Namespace) -> None:
-    """Refuse what does not go together.
-
-    Raises:
-        UsageError: nothing, or two kinds of things at once, is to be erased, or another job was named.
-    """
+    """Refuse what does not go together."""
     subjects = _has_subjects(args)
     if args.job != "erase":
         # a backfill takes sessions, too
@@ -473,24 +440,12 @@ def _check_erase(args: argparse.Namespace) -> None:
 
 def _erase(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
     """Erase subjects in this process and return the report."""
-    from slowwave.context import Run  # noqa: PLC0415
     from slowwave.jobs.erasure import erase_subjects  # noqa: PLC0415 - --help stays fast
     from slowwave.retention.erase.subjects import Asked  # noqa: PLC0415
-    from slowwave.service.server import prefect_home  # noqa: PLC0415
 
-    clock = SystemClock()
-    run = Run(
-        id=args.run_id,
-        settings=settings,
-        clock=clock,
-        environ=os.environ,
-        project=args.project,
-        force=args.force,
-        dry_run=args.dry_run,
-    )
     asked = Asked(tuple(args.session), tuple(args.person), tuple(args.topic), tuple(args.pattern))
-    elsewhere = _elsewhere(os.environ)
-    return erase_subjects(asked, run, prefect_home(os.environ), elsewhere, args.confirm).to_builtins()
+    run, elsewhere = _run_of(args, settings), _elsewhere(os.environ)
+    return erase_subjects(asked, run, scheduler_folder(os.environ), elsewhere, args.confirm).to_builtins()
 
 
 def _elsewhere(environ: Mapping[str, str]) -> str:

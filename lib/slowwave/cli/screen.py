@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.output import bad, bold, dim, open_to, say, screen_width, short_time, wrapped
+from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, short_time, wrapped
 from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words
@@ -30,44 +30,19 @@ MOST_ASKS = 3
 _READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "waiting", "kept", "failed")
 # counters of what a run did, or would do, besides notes and dreams
 _DEEDS = (
-    "found",
-    "replaced",
-    "sessions_found",
-    "sessions_erased",
-    "memories_erased",
-    "memories_rederived",
-    "candidates_erased",
-    "compacted",
-    "pruned",
-    "planned",
-    "removed",
-    "would_remove",
-    "freed",
-    "would_free",
-    "rescued",
-    "would_rescue",
-    "purged",
-    "would_purge",
-    "openclaw_entries",
-    "taken_back",
-    "delivered",
-    "model_answers",
-    "model_batch_questions",
-    "model_questions",
+    *("found", "replaced", "sessions_found", "sessions_erased", "memories_erased", "memories_rederived"),
+    *("candidates_erased", "compacted", "pruned", "planned", "removed", "would_remove", "freed", "would_free"),
+    *("rescued", "would_rescue", "purged", "would_purge", "openclaw_entries", "taken_back", "delivered"),
+    *("model_answers", "model_batch_questions", "model_questions"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """How something is shown.
+    """How something is shown."""
 
-    Attributes:
-        width: most characters of a line, 0 for no limit: then nothing is left out either.
-        options: what every command that is named needs besides, for example ``--store .sample``.
-    """
-
-    width: int = 0
-    options: str = ""
+    width: int = 0  # most characters of a line, 0 for no limit: then nothing is left out either
+    options: str = ""  # what every command that is named needs besides, for example ``--store .sample``
 
     def most(self, number: int) -> int | None:
         """Return how many of a list are shown; None for all."""
@@ -100,14 +75,7 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
 
 
 def show(report: dict[str, Any], *, dry_run: bool, whole: bool = False, options: str = "") -> None:
-    """Print the report; ``whole`` with every session that retention looked at.
-
-    Args:
-        report: what the run says it did.
-        dry_run: nothing of it was done.
-        whole: with every session that retention looked at.
-        options: what every command that is named needs besides.
-    """
+    """Print the report; ``whole`` with every session that retention looked at."""
     for line in lines(report, dry_run=dry_run, whole=whole, screen=Screen(screen_width(), options)):
         say(line)
 
@@ -125,10 +93,7 @@ def _title(report: dict[str, Any], learned: Learned, *, dry_run: bool) -> Iterat
 def learned_lines(learned: Learned, screen: Screen, *, run: str = "") -> Iterator[str]:
     """Yield what was learned, project by project, and what needs a person.
 
-    Args:
-        learned: what was learned.
-        screen: how it is shown.
-        run: id of the run that the rest can be looked up by, "" where there is no more to see.
+    ``run`` is the id that the rest can be looked up by, "" where there is no more to see.
     """
     names = short_names([c.project for c in learned.changes] + [a.project for a in learned.asks])
     projects = list(learned.by_project())
@@ -175,12 +140,8 @@ def ask_lines(
 ) -> Iterator[str]:
     """Yield things that wait for a person, those that wait for one reason below it.
 
-    Args:
-        asks: all of them, in their order.
-        names: what people call projects, by key.
-        width: most characters of a line, 0 for no limit.
-        shown: how many of them are shown; None for all.
-        is_named: with the id of each.
+    Of ``asks`` as many are shown as ``shown`` says, of None all; ``names`` are what people call projects, by their
+    keys.
     """
     every = by_reason(asks)
     numbers = count(1)
@@ -272,21 +233,31 @@ def _model(items: Iterable[dict[str, Any]], screen: Screen) -> Iterator[str]:
 
 def _compactions(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:
     """The plan of every compaction, in full: it is what a dry run is for."""
-    every = list(items)
     back = "(slowwave sessions uncompact ID takes it back)"
     titles = {
         "compact": "Would be compacted" if dry_run else f"Compacted {back}",
         "prune": "Old outputs of tools would be cleared" if dry_run else f"Old outputs of tools cleared {back}",
     }
+    for title, rows in _grouped(items, titles):
+        yield from _headed(title, rows)
+        yield from _in_full(rows)
+
+
+def _grouped(items: Iterable[dict[str, Any]], titles: dict[str, str]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield the items of each action that has a title, as far as there are any."""
+    every = list(items)
     for action, title in titles.items():
-        rows = [i for i in every if i["action"] == action]
-        if not rows:
-            continue
-        yield ""
-        yield bold(f"{title}: {len(rows)}")
-        for item in rows:
-            yield f"  {item['target']}"
-            yield f"    {item['reason']}"
+        if rows := [item for item in every if item["action"] == action]:
+            yield title, rows
+
+
+def _headed(title: str, rows: Sequence[dict[str, Any]]) -> tuple[str, str]:
+    return "", bold(f"{title}: {len(rows)}")
+
+
+def _in_full(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for item in rows:
+        yield from (f"  {item['target']}", f"    {item['reason']}")
 
 
 def _problems(report: dict[str, Any], screen: Screen) -> Iterator[str]:
@@ -392,7 +363,8 @@ def lines_of_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> Ite
     """Yield the lines of the report of a backfill, over ``stores`` where some were named instead of the home's."""
     yield f"backfill {report['run_id']}"
     for item in report["items"][:MOST_SESSIONS]:
-        yield f"  {item['action']:<9}  {_project_of(item)}{item['reason']}"
+        project = f"{item['project']}: " if item["project"] else ""
+        yield f"  {item['action']:<9}  {project}{item['reason']}"
     if len(report["items"]) > MOST_SESSIONS:
         yield f"  and {len(report['items']) - MOST_SESSIONS} more (--json shows all)"
     counts = report["counts"]
@@ -410,10 +382,6 @@ def lines_of_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> Ite
             yield f"{title}: {row}"
         if len(rows) > MOST_SESSIONS:
             yield f"and {len(rows) - MOST_SESSIONS} more (--json shows all)"
-
-
-def _project_of(item: dict[str, Any]) -> str:
-    return f"{item['project']}: " if item["project"] else ""
 
 
 _RETAINED = {
@@ -440,13 +408,10 @@ _TIDIED = {
 def retained(items: Iterable[dict[str, Any]], most: int | None = MOST_SESSIONS) -> Iterator[str]:
     """Yield what happened to sessions, grouped by it: so many of each group, or with ``None`` all of them."""
     every = list(items)
-    yield from _tidied([item for item in every if item["action"] in _TIDIED], most)
+    yield from _tidied(every, most)
     every = [item for item in every if "rule" in item]
     names = short_names(item["project"] for item in every)
-    for action, title in _RETAINED.items():
-        rows = [item for item in every if item["action"] == action]
-        if not rows:
-            continue
+    for title, rows in _grouped(every, _RETAINED):
         yield ""
         yield bold(f"{title}: {len(rows)}, {readable(sum(item['bytes'] for item in rows))}")
         for (reason, limit), alike in _by_reason(rows[:most]).items():
@@ -477,12 +442,9 @@ def _session(item: dict[str, Any], project: str) -> list[str]:
 
 
 def _tidied(items: list[dict[str, Any]], most: int | None) -> Iterator[str]:
-    for action, title in _TIDIED.items():
-        rows = [item for item in items if item["action"] == action]
-        if rows:
-            yield ""
-            yield bold(f"{title}: {len(rows)}")
-            yield from (f"  {item['target']}  {item['reason']}" for item in rows[:most])
+    for title, rows in _grouped(items, _TIDIED):
+        yield from _headed(title, rows)
+        yield from (f"  {item['target']}  {item['reason']}" for item in rows[:most])
         if most is not None and len(rows) > most:
             yield f"  and {len(rows) - most} more (--json shows all)"
 
@@ -500,26 +462,15 @@ _TO_ERASE = {
     "forget": "Memories that would go",
 }
 _WHOLE = ("goes", "erased")
-_ALWAYS = {
-    "refused": "Left alone, and still there",
-    "not searched": "Not searched",
-    "certificate": "Certificate",
-}
+_ALWAYS = {"refused": "Left alone, and still there", "not searched": "Not searched", "certificate": "Certificate"}
 
 
 def erased(items: Iterable[dict[str, Any]], *, dry_run: bool) -> Iterator[str]:
     """Yield what happened to each place, grouped by it."""
-    every = list(items)
-    for action, title in ((_TO_ERASE if dry_run else _ERASED) | _ALWAYS).items():
-        rows = [item for item in every if item["action"] == action]
-        if not rows:
-            continue
-        yield ""
-        yield bold(f"{title}: {len(rows)}")
+    for title, rows in _grouped(items, (_TO_ERASE if dry_run else _ERASED) | _ALWAYS):
+        yield from _headed(title, rows)
         # nobody may lose a session of which they did not see the name
-        most = len(rows) if action in _WHOLE else MOST_SESSIONS
-        for item in rows[:most]:
-            yield f"  {item['target']}"
-            yield f"    {item['reason']}"
+        most = len(rows) if rows[0]["action"] in _WHOLE else MOST_SESSIONS
+        yield from _in_full(rows[:most])
         if len(rows) > most:
             yield f"  and {len(rows) - MOST_SESSIONS} more (--json shows all)"

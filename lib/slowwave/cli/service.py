@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from slowwave.cli.output import say, warn
-from slowwave.clock import SystemClock
+from slowwave.cli.terminal import say, warn
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, SlowwaveError, UsageError
-from slowwave.files import private_folder
+from slowwave.files import private_folder, scheduler_folder
 from slowwave.service.deployments import (
     POOL,
     Document,
@@ -26,14 +26,19 @@ from slowwave.service.deployments import (
     in_pool,
     in_time_zone,
     read_project,
+    register_automations,
+    switches,
     time_zone,
 )
 from slowwave.service.page_server import page_served
 from slowwave.service.server import (
     entrypoint_of,
+    is_free,
+    keep_port,
+    kept_port,
     load_job,
+    own_server,
     prefect_environment,
-    prefect_home,
     project_root,
     require_address,
     require_server,
@@ -84,7 +89,7 @@ def run_serve(args: argparse.Namespace) -> int:
 @contextmanager
 def _server(port: int) -> Generator[str]:
     """Use the server that ``PREFECT_API_URL`` names, else run one as long as this process lives."""
-    home = prefect_home(os.environ)
+    home = scheduler_folder(os.environ)
     private_folder(home)
     for name, value in prefect_environment(home).items():
         os.environ.setdefault(name, value)
@@ -95,8 +100,6 @@ def _server(port: int) -> Generator[str]:
         require_server(given, "unset it: a server is then started along with the schedules")
         yield given
         return
-    from slowwave.service.server import is_free, keep_port, kept_port, own_server  # noqa: PLC0415 - only here
-
     wanted = port or kept_port(home)
     if wanted and not port and not is_free(wanted):
         say(f"Port {wanted}, where it was the last time, is taken by another program; another one is used from now on.")
@@ -110,8 +113,6 @@ def _server(port: int) -> Generator[str]:
 def _serve(document: Document) -> None:
     from prefect import serve  # noqa: PLC0415 - a second that --help does not pay
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - see above
-
-    from slowwave.service.deployments import register_automations, switches  # noqa: PLC0415 - only with a server
 
     with get_client(sync_client=True) as client:
         document = as_switched(document, switches(client, document))

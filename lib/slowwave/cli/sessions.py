@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.cli.parser import (
+from slowwave.cli.terminal import (
     Parser,
     Undeclared,
     add_json_option,
@@ -32,6 +32,8 @@ _MODULES = {
 _READING = ("list", "show", "context", "text", "diff", "resume")
 KINDS = ("main", "subagent", "fork")
 _HERE = "without ID: the most recent one of the current folder"
+# what is done to one session, which is always named
+_OF_ONE = ("tombstone", "compact", "prune", "uncompact", "branch", "label", "name", "fork", "export", "diff")
 _ID = "a session id, its unique beginning, or the path of one of its files"
 
 
@@ -46,6 +48,8 @@ def configure(parser: Parser) -> None:
         added = commands.add_parser(name, help=summary, description=summary)
         add_settings_options(added)
         add_json_option(added)
+        if name in _OF_ONE:
+            added.add_argument("id", metavar="ID", help=_ID)
         return added
 
     _reading(command)
@@ -106,7 +110,6 @@ def _reading(command: _Command) -> None:
     resume.add_argument("id", nargs="?", default="", metavar="ID|FILE", help=_ID)
     resume.add_argument("--here", action="store_true", help=_HERE)
     diff = command("diff", "how a session differs from its copy in the trash or the archive, or from another session")
-    diff.add_argument("id", metavar="ID", help=_ID)
     diff.add_argument("other", nargs="?", default="", metavar="OTHER", help="the other session; without it the copy")
     text = command("text", "the words of every message of many sessions, without tools and thinking, for other tools")
     text.add_argument("path", nargs="+", metavar="PATH", help="transcripts, or folders of them")
@@ -164,14 +167,12 @@ def _writing(command: _Command) -> None:
     new.add_argument("--cron-job", default="", metavar="JOB", help="the job that begins it: its source is cron (ulid)")
     new.add_argument("--prompt", default="", metavar="TEXT", help="instructions for this session only (ulid)")
     tombstone = command("tombstone", "hide one message of a Cersei session; its bytes stay in the file")
-    tombstone.add_argument("id", metavar="ID", help=_ID)
     tombstone.add_argument("uuid", metavar="MESSAGE", help="the message to hide")
     compact = command(
         "compact",
         "add a compaction: the client sends its summary in the place of what came before; nothing is rewritten. Without"
         " --summary it is planned like those of a night, also where the session is not large",
     )
-    compact.add_argument("id", metavar="ID", help=_ID)
     compact.add_argument(
         "--summary",
         metavar="TEXT",
@@ -191,14 +192,9 @@ def _writing(command: _Command) -> None:
         "clear old outputs of tools from what the client sends, and keep every word; nothing is rewritten (Codex; other"
         " clients have no record for it)",
     )
-    prune.add_argument("id", metavar="ID", help=_ID)
     prune.add_argument("--dry-run", action="store_true", help="show what would be cleared, write nothing")
-    uncompact = command(
-        "uncompact", "take back slowwave's last compaction or pruning, as long as nothing was appended after it"
-    )
-    uncompact.add_argument("id", metavar="ID", help=_ID)
+    command("uncompact", "take back slowwave's last compaction or pruning, as long as nothing was appended after it")
     branch = command("branch", "go on from an older message, and keep what came after it as a branch (pi)")
-    branch.add_argument("id", metavar="ID", help=_ID)
     branch.add_argument("--from", required=True, dest="from_message", metavar="MESSAGE", help="the older message")
     branch.add_argument("--summary", metavar="TEXT", help="what is left behind; - reads it from standard input")
     branch.add_argument(
@@ -207,22 +203,18 @@ def _writing(command: _Command) -> None:
         help="summarise what is left behind, by the model if one is set, else without it",
     )
     label = command("label", "give a message a label, or take it away with an empty one (pi)")
-    label.add_argument("id", metavar="ID", help=_ID)
     label.add_argument("message", metavar="MESSAGE", help="the message")
     label.add_argument("label", metavar="LABEL", help="the label")
     name = command("name", "give a session the name that its client shows (claude, codex, crabtalk, pi, ulid)")
-    name.add_argument("id", metavar="ID", help=_ID)
     name.add_argument("name", metavar="NAME", help="the name")
     fork = command(
         "fork", "copy a session under a new id, which is printed (codex: a reference, its client's own form)"
     )
-    fork.add_argument("id", metavar="ID", help=_ID)
     fork.add_argument("--at", metavar="MESSAGE", help="only the path to this message (claude, cersei, pi, codex)")
 
 
 def _exporting(command: _Command) -> None:
     export = command("export", "write a session of opencode as a file for `opencode import`, with more at its end")
-    export.add_argument("id", metavar="ID", help=_ID)
     export.add_argument(
         "--into", type=Path, required=True, metavar="FILE", help="the file to write; one that is there is replaced"
     )

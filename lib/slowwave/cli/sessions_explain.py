@@ -9,10 +9,9 @@ from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from slowwave.cli.output import bold, harmless, say, say_json, tell_damage
-from slowwave.cli.parser import settings_of
-from slowwave.cli.sessions_target import Target, opened, readable_session
+from slowwave.cli.sessions_context import Target, opened, readable_session
 from slowwave.cli.sessions_write import stored_session
+from slowwave.cli.terminal import bold, harmless, say, say_json, settings_of, tell_damage
 from slowwave.compaction.book import Appended, Condition, conditions, folder_of, read_book
 from slowwave.compaction.due import due
 from slowwave.compaction.reading import read_session

@@ -12,29 +12,30 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import to_builtins
 
-from slowwave.cli.output import (
+from slowwave.cli.terminal import (
     bold,
     counted,
     dim,
     say,
     say_json,
     screen_width,
+    settings_of,
     short_time,
     shortened,
     tell_damage,
     warn,
     wrapped,
 )
-from slowwave.cli.parser import settings_of
-from slowwave.clock import SystemClock
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UnreadableError, UsageError
+from slowwave.files import archive_folder
 from slowwave.formats.model import Problem
 from slowwave.formats.registry import NAMES
-from slowwave.places import archive_folder
 from slowwave.quantities import moment
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import Listing, Wanted, list_sessions
 from slowwave.stores.projects import chosen_by, short_names
+from slowwave.stores.roots import ClientFacts
 from slowwave.stores.summary import SessionRow, ShownRow
 
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ def list_all(args: argparse.Namespace) -> int:
 
 def _forms(rows: Sequence[SessionRow]) -> Iterator[object]:
     """Yield the rows as they are printed, with what their client notes of them where it notes something."""
-    from slowwave.stores.roots import ClientFacts  # noqa: PLC0415 - most clients note nothing
-
     facts = ClientFacts()
     for row in rows:
         told = facts.of(row.dialect, row.path, row.id)
@@ -123,11 +122,7 @@ def _size(number: int) -> str:
 
 
 def _wanted_by(args: argparse.Namespace, *, text: str = "") -> Wanted:
-    """Return the filters that were given, checked before anything is read.
-
-    Raises:
-        UsageError: a dialect is unknown, or a time cannot be understood.
-    """
+    """Return the filters that were given, checked before anything is read."""
     if args.dialect and args.dialect not in NAMES:
         raise UsageError(f"unknown dialect {args.dialect!r}: write one of {', '.join(NAMES)}")
     now = SystemClock().now()

@@ -1,31 +1,29 @@
 """``slowwave sessions show|diff``: the messages of a session, its branches as a tree, and how two differ."""
 
 import argparse
+import json
 import os
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from slowwave.cli.output import bold, counted, harmless, say, say_json, tell_damage, warn
-from slowwave.cli.parser import settings_of
-from slowwave.cli.sessions_target import Target, opened, readable_session
-from slowwave.errors import DONE
-from slowwave.formats.messages import normal_form, state_of
+from slowwave.cli.sessions_context import Target, opened, readable_session
+from slowwave.cli.terminal import bold, counted, harmless, say, say_json, settings_of, tell_damage, warn
+from slowwave.errors import DONE, NotFoundError
+from slowwave.formats.messages import State, children_of, normal_form, parents_of, state_of
 from slowwave.formats.model import Message, Problem, Transcript
 from slowwave.formats.openclaw.dialect import is_silent
 from slowwave.formats.registry import client_of
+from slowwave.formats.sessions import StoreProblem
+from slowwave.stores.roots import ClientFacts
 
 if TYPE_CHECKING:
     from slowwave.settings import Settings
     from slowwave.stores.search.kin import Agent
     from slowwave.stores.summary import SessionRow
-import re
-import unicodedata
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-
-from slowwave.errors import NotFoundError
-from slowwave.formats.messages import State, children_of, parents_of
 
 _WIDTH = 100
 
@@ -74,8 +72,6 @@ def _show(args: argparse.Namespace, target: Target) -> int:
 
 def _told(transcript: Transcript, target: Target) -> Mapping[str, Any]:
     """Return what the client notes of the session beside it."""
-    from slowwave.stores.roots import ClientFacts  # noqa: PLC0415 - most clients note nothing
-
     return ClientFacts().of(transcript.dialect, target.path, transcript.files.id)
 
 
@@ -138,7 +134,6 @@ def _rows_around(
     settings: "Settings", transcript: Transcript, target: Target, problems: list[Problem]
 ) -> "list[SessionRow]":
     """Return the sessions among which those are that belong to one."""
-    from slowwave.formats.sessions import StoreProblem  # noqa: PLC0415  # as above
     from slowwave.secrets.redactor import blocked_by  # noqa: PLC0415  # only a tree needs the stores
     from slowwave.stores.catalogue import Catalogue, catalogue_path  # noqa: PLC0415  # as above
     from slowwave.stores.search.kin import rows_around  # noqa: PLC0415  # as above
@@ -336,11 +331,7 @@ def diff(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _put_by(name: str) -> Generator[Target]:
-    """Yield the copy of a session in the trash or the archive.
-
-    Raises:
-        NotFoundError: there is none.
-    """
+    """Yield the copy of a session in the trash or the archive."""
     from slowwave.cli.sessions_write import copy_of  # noqa: PLC0415 - what is shown needs no trash
     from slowwave.stores.archive.sessions import laid_out_copy  # noqa: PLC0415 - as above
 
@@ -364,7 +355,5 @@ def _lines_said(target: Target) -> list[str]:
 
 
 def _parts(parts: object) -> Iterator[str]:
-    import json  # noqa: PLC0415 - only here
-
     for part in cast("list[object]", parts or []):
         yield json.dumps(part, ensure_ascii=False, sort_keys=True, default=str)

@@ -4,21 +4,20 @@ import argparse
 import dataclasses
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from slowwave.cli.output import counted, say, say_json, short_time, warn
-from slowwave.cli.parser import settings_of
-from slowwave.cli.sessions_target import chosen_session, opened, path_of, refuse_archived
-from slowwave.clock import SystemClock
+from slowwave.cli.sessions_context import chosen_session, opened, path_of, refuse_archived
+from slowwave.cli.terminal import answer, counted, say, say_json, settings_of, short_time, warn
+from slowwave.context import Run, SystemClock, new_run_id
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
+from slowwave.files import archive_folder, home_folder
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import SUFFIX, FoundSession, StoredSession, numbered_parts, session_stem
 from slowwave.formats.writing import Compaction, Draft, Means, Target, checked, unknown
-from slowwave.places import archive_folder, home_folder
 from slowwave.stores.roots import found_sessions, meant_session
 from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, plan_removal, trash_folder, trash_items
 from slowwave.stores.writers import Opened, Writers, folder_for, held
@@ -54,7 +53,7 @@ def append(args: argparse.Namespace) -> int:
         raise UsageError(
             f"{session.id}: {writer.dialect} keeps no session without an answer; nothing was written, give --answer too"
         )
-    return _say(
+    return answer(
         args,
         {"session": session.id, "uuid": made[-1], "path": os.fspath(session.path)},
         "\n".join(made) if all(made) else f"added to {session.id}",
@@ -91,16 +90,11 @@ def new(args: argparse.Namespace) -> int:
     checked(metadata)
     folder = folder_for(args.dialect, settings_of(args), os.environ, Path.cwd())
     made, path = writers_for(args).of(args.dialect).empty(folder, args.id, metadata)
-    return _say(args, {"session": made, "path": os.fspath(path)}, made)
+    return answer(args, {"session": made, "path": os.fspath(path)}, made)
 
 
 def _known(args: argparse.Namespace) -> FoundSession | None:
-    """Return the session with exactly this id, None when it is a new one.
-
-    Raises:
-        UsageError: a session's id begins so: whether that one or a new one is meant cannot be told.
-        NotFoundError: several sessions have the id.
-    """
+    """Return the session with exactly this id, None when it is a new one."""
     settings = settings_of(args)
     named = (root.expanduser() for root in settings.store.roots)
     roots = [root for root in named if root.is_dir() and any(root.iterdir())]  # a new store may be empty
@@ -140,7 +134,7 @@ def tombstone(args: argparse.Namespace) -> int:
         raise unknown(args.uuid, found.id)
     with held(writers_for(args).known(found)) as (writer, session):
         writer.tombstone(session, args.uuid)
-    return _say(args, {"session": found.id, "deleted_uuid": args.uuid}, f"hidden: {args.uuid}")
+    return answer(args, {"session": found.id, "deleted_uuid": args.uuid}, f"hidden: {args.uuid}")
 
 
 def compact(args: argparse.Namespace) -> int:
@@ -159,7 +153,7 @@ def compact(args: argparse.Namespace) -> int:
     compaction = Compaction(summary, args.keep_from, before, tokens_summarised=summarised)
     checked(compaction)
     made = _noted_summary(args, found, compaction)
-    return _say(args, {"session": found.id, "uuid": made, "path": found.path}, made or f"compacted: {found.id}")
+    return answer(args, {"session": found.id, "uuid": made, "path": found.path}, made or f"compacted: {found.id}")
 
 
 def _noted_summary(args: argparse.Namespace, found: FoundSession, compaction: Compaction) -> str:
@@ -197,7 +191,7 @@ def branch(args: argparse.Namespace) -> int:
         summary = summary_of_branch(args, found)
     with held(writers_for(args).known(found)) as (writer, session):
         made = writer.branch(session, args.from_message, summary)
-    return _say(args, {"session": found.id, "uuid": made, "from": args.from_message}, made)
+    return answer(args, {"session": found.id, "uuid": made, "from": args.from_message}, made)
 
 
 def label(args: argparse.Namespace) -> int:
@@ -207,7 +201,7 @@ def label(args: argparse.Namespace) -> int:
     with held(writers_for(args).known(found)) as (writer, session):
         made = writer.label(session, args.message, args.label or None)
     shown = {"session": found.id, "uuid": made, "message": args.message, "label": args.label}
-    return _say(args, shown, f"{'labelled' if args.label else 'label removed'}: {args.message}")
+    return answer(args, shown, f"{'labelled' if args.label else 'label removed'}: {args.message}")
 
 
 def name(args: argparse.Namespace) -> int:
@@ -216,7 +210,7 @@ def name(args: argparse.Namespace) -> int:
     found = chosen_session(args, args.id)
     with held(writers_for(args).known(found)) as (writer, session):
         writer.name(session, args.name)
-    return _say(args, {"session": found.id, "name": args.name}, f"named: {args.name}")
+    return answer(args, {"session": found.id, "name": args.name}, f"named: {args.name}")
 
 
 def fork(args: argparse.Namespace) -> int:
@@ -226,7 +220,7 @@ def fork(args: argparse.Namespace) -> int:
         folder = writer.folder(session)
         made = writer.new_id(folder, session)
         first, *_ = writer.fork(session, folder, made, args.at)
-    return _say(args, {"session": made, "from": found.id, "path": os.fspath(first)}, made)
+    return answer(args, {"session": made, "from": found.id, "path": os.fspath(first)}, made)
 
 
 def _text(given: str, what: str) -> str:
@@ -234,14 +228,6 @@ def _text(given: str, what: str) -> str:
     if not text.strip():
         raise UsageError(f"the {what} is empty: write its text, or - to read it from standard input")
     return text
-
-
-def _say(args: argparse.Namespace, fields: Mapping[str, object], text: str) -> int:
-    if args.json:
-        say_json([dict(fields)])
-    else:
-        say(text)
-    return DONE
 
 
 def writers_for(args: argparse.Namespace) -> Writers:
@@ -297,7 +283,6 @@ def summary_of_branch(args: argparse.Namespace, found: FoundSession) -> str:
 
 
 def _compacting(args: argparse.Namespace, session: StoredSession) -> "Compacting":
-    from slowwave.context import Run, new_run_id  # noqa: PLC0415 - as above
     from slowwave.jobs.steps import by_hand  # noqa: PLC0415 - uncompact needs no projects
 
     settings, clock = settings_of(args), SystemClock()
@@ -310,11 +295,7 @@ def _compacting(args: argparse.Namespace, session: StoredSession) -> "Compacting
 
 
 def focused(settings: "Settings", focus: str) -> "Settings":
-    """Return settings in which a model's narrative looks at something above all.
-
-    Raises:
-        UsageError: no model tells one.
-    """
+    """Return settings in which a model's narrative looks at something above all."""
     if not settings.model.is_set or settings.compaction.model == "off":
         raise UsageError(
             "--focus is for a model's summary, and no model is set (model.base_url and model.name, or model.command)"
@@ -346,19 +327,12 @@ def uncompact(args: argparse.Namespace) -> int:
     session = stored_session(chosen_session(args, args.id))
     done = undo(session, folder_of(os.environ), home_folder(os.environ))
     size = done.after - (done.before or 0)
-    if args.json:
-        say_json([{"session": session.id, "compaction": done.id, "path": done.path, "bytes": size}])
-    else:
-        say(f"taken back: {done.id}, {size:,} bytes of {done.path}")
-    return DONE
+    told = {"session": session.id, "compaction": done.id, "path": done.path, "bytes": size}
+    return answer(args, told, f"taken back: {done.id}, {size:,} bytes of {done.path}")
 
 
 def stored_session(found: FoundSession) -> StoredSession:
-    """Return a session as jobs know it.
-
-    Raises:
-        UnreadableError: it cannot be read, or no dialect recognises it.
-    """
+    """Return a session as jobs know it."""
     dialect, files = opened(found)
     kind = "subagent" if found.side else "main"
     return StoredSession(
@@ -448,11 +422,7 @@ def _restore_as(args: argparse.Namespace) -> int:
 
 
 def copy_of(name: str) -> "TrashItem | Shelved | None":
-    """Return the copy of a session that was put by last: in the trash, else in the archive; None where there is none.
-
-    Raises:
-        RefusedError: a beginning fits more than one session.
-    """
+    """Return the copy of a session that was put by last, in the trash, else in the archive; None for none."""
     try:
         return matching_items(trash_folder(os.environ), [name])[-1]
     except NotFoundError:
@@ -460,12 +430,7 @@ def copy_of(name: str) -> "TrashItem | Shelved | None":
 
 
 def _meant(trash: Path, args: argparse.Namespace) -> "list[TrashItem | Shelved]":
-    """Return what is to come back: from the trash, else from the archive.
-
-    Raises:
-        NotFoundError: nothing in either is called so.
-        RefusedError: a beginning fits more than one session.
-    """
+    """Return what is to come back: from the trash, else from the archive."""
     if args.all:
         return [*trash_items(trash)]
     items: dict[str, TrashItem | Shelved] = {}

@@ -5,7 +5,10 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from slowwave.cli.output import (
+from slowwave.cli.terminal import (
+    add_json_option,
+    add_project_option,
+    add_settings_options,
     bad,
     bold,
     counted,
@@ -16,11 +19,11 @@ from slowwave.cli.output import (
     say_json,
     screen_height,
     screen_width,
+    settings_of,
     short_time,
     wrapped,
 )
-from slowwave.cli.parser import add_json_option, add_project_option, add_settings_options, settings_of
-from slowwave.clock import SystemClock
+from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, SettingsError
 from slowwave.quantities import OFF
 from slowwave.report import readable
@@ -126,9 +129,7 @@ def every(rows: "list[Standing]") -> Iterator[str]:
 def short(rows: "list[Standing]", room: int | None) -> list[str]:
     """Return a line about each project, first those that need somebody, then those that are due.
 
-    Args:
-        rows: the projects.
-        room: how many lines there are at most; those of which nothing is said are counted. None sets no limit.
+    ``room`` is how many lines there are at most (None: no limit); projects of which nothing is said are counted.
     """
     from slowwave.stores.projects import short_names  # noqa: PLC0415 - --help stays fast
 

@@ -10,11 +10,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.clock import FixedClock
 from slowwave.compaction.book import Expected, content_stamp, ids_of, time_of
 from slowwave.compaction.items import Item
 from slowwave.compaction.plan import Plan, tokens_after
 from slowwave.compaction.reading import Reading, read_session
+from slowwave.context import FixedClock
 from slowwave.errors import MovedError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
 from slowwave.formats.lines import open_regular

@@ -16,9 +16,9 @@ from uuid import UUID
 import msgspec
 
 from slowwave.errors import UnreadableError
+from slowwave.files import state_folder
 from slowwave.formats.lines import open_plain, open_regular
 from slowwave.journal import Form, Journal, name_for
-from slowwave.places import state_folder
 
 
 class Dropped(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, cast
 
 from slowwave.compaction.tokens import fields_of
 from slowwave.formats.model import Message, Span, ToolCall, ToolResult
-from slowwave.letters import one_line, visible
+from slowwave.hostile import one_line, visible
 from slowwave.reading.harness import command_in, line_in, output_of
 from slowwave.shell.commands import (
     CHECKS,

@@ -10,8 +10,7 @@ from slowwave.compaction.calls import Exchange, Redact, doing, gist, signatures,
 from slowwave.compaction.files import FileOperations
 from slowwave.extraction.offline import notes
 from slowwave.formats.model import Message, Span, Text
-from slowwave.hostile import is_hostile
-from slowwave.letters import one_line, visible
+from slowwave.hostile import is_hostile, one_line, visible
 from slowwave.reading.items import Chosen, Edited, Ran, Reading, Said
 from slowwave.reading.pastes import own_words
 from slowwave.reading.statements import contents_of, statements

@@ -14,8 +14,7 @@ from typing import Literal, NamedTuple
 from slowwave.compaction.calls import Exchange, Redact, exchanges, signatures, tasks_of
 from slowwave.compaction.files import files_of_call, of_messages, shown
 from slowwave.formats.model import Message, Span, Text
-from slowwave.hostile import is_hostile
-from slowwave.letters import one_line
+from slowwave.hostile import is_hostile, one_line
 from slowwave.reading.pastes import own_words
 from slowwave.secrets.redactor import NAMELESS
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from slowwave.clock import SystemClock
 from slowwave.compaction.append import (
     Growth,
     Order,
@@ -23,6 +22,7 @@ from slowwave.compaction.append import (
 from slowwave.compaction.book import Appended, Book, Pending, content_stamp, read_book, write_book
 from slowwave.compaction.flush import note_compaction, noted
 from slowwave.compaction.run import Compacting, alone
+from slowwave.context import SystemClock
 from slowwave.errors import NotFoundError
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.registry import by_name, client_of, read_for_context

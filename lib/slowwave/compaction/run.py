@@ -7,15 +7,14 @@ from functools import wraps
 from pathlib import Path
 from typing import TypeVar
 
-from slowwave.clock import Clock
 from slowwave.compaction.book import file_of, folder_of
 from slowwave.compaction.settings import Chosen, chosen_by_client
 from slowwave.compaction.summary import Summarise
+from slowwave.context import Clock
 from slowwave.errors import LockHeldError
-from slowwave.files import private_folder
+from slowwave.files import home_folder, private_folder
 from slowwave.formats.sessions import StoredSession
 from slowwave.locks import locked_file
-from slowwave.places import home_folder
 from slowwave.report import Gate, Item, Report
 from slowwave.settings import Settings
 

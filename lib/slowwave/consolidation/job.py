@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from slowwave.clock import Clock
 from slowwave.consolidation.effect.verdicts import Watch
 from slowwave.consolidation.gates import (
     ENOUGH,
@@ -28,6 +27,7 @@ from slowwave.consolidation.model import Operation
 from slowwave.consolidation.plan import Plan, Planner, apply_plan, counts_of, events_of, make_plan, offline, phases_of
 from slowwave.consolidation.snapshot import Snapshot, read_snapshot
 from slowwave.consolidation.usage import look_at_writes, note_writes, uses_of
+from slowwave.context import Clock
 from slowwave.errors import LockHeldError, MovedError
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.authors import Writes

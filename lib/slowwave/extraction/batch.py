@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.extraction.candidates import QUARANTINE, Quarantined
 from slowwave.extraction.gates import (
     FAILURES,

@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.formats.model import Problem, RowSpan, Span
-from slowwave.hostile import hostile_reason
-from slowwave.letters import one_line
+from slowwave.hostile import hostile_reason, one_line
 from slowwave.memory.candidates import Notes
 from slowwave.memory.dates import dated
 from slowwave.memory.model import (

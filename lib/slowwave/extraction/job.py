@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from secrets import token_bytes
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.extraction.batch import Batch, bytes_stamp
 from slowwave.extraction.gates import MOST_ATTEMPTS, read_failures

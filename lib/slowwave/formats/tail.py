@@ -9,10 +9,9 @@ from typing import Generic, TypeVar
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.formats.lines import open_regular, read_range, read_records
 from slowwave.formats.model import Problem, Span
-from slowwave.places import state_folder
 
 BLOCK_BYTES = 256 << 10
 # for a search in raw bytes, which needs fewer reads with larger ones

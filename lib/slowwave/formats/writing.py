@@ -19,7 +19,7 @@ from uuid import uuid4
 import msgspec
 import orjson
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, move_file, private_folder, write_all
 from slowwave.formats.changes import PART_BYTES, Announce

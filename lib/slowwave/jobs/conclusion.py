@@ -16,6 +16,7 @@ import msgspec
 
 from slowwave.consolidation.gates import ENOUGH, due_after
 from slowwave.errors import SlowwaveError, told
+from slowwave.files import home_folder
 from slowwave.jobs.run import folders_of, journal_of, memory_folders
 from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS, unfit
@@ -28,7 +29,6 @@ from slowwave.observability.night import (
     BROKEN,
     Limits,
     Night,
-    Seen,
     Spent,
     append_night,
     footprints,
@@ -36,11 +36,9 @@ from slowwave.observability.night import (
     night_of,
     read_nights,
 )
-from slowwave.observability.page import view_with, write_page
+from slowwave.observability.page import View, view_with, write_page
 from slowwave.observability.progress import Noting, begun, end_note, note_path, settle, watched_by, watcher, write_note
-from slowwave.observability.sections import View
 from slowwave.observability.telemetry import export, log_night, post
-from slowwave.places import home_folder
 from slowwave.report import Report, counted
 from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
@@ -94,7 +92,8 @@ def conclude(
     folders, unread = footprints([(NAMELESS(project.key), project.memory) for project in projects])
     report.warnings += map(NAMELESS, unread)
     limits = settings.consolidation
-    seen = Seen(
+    night = night_of(
+        report,
         at=began.at,
         seconds=perf_counter() - began.timer,
         outcome=outcome or came_to.name,
@@ -105,7 +104,6 @@ def conclude(
         folders=folders,
         limits=Limits(limits.index_lines, limits.index_bytes),
     )
-    night = night_of(report, seen)
     night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, settings.alarms))
     known = _known(report, began, settings, environ, projects)
     night = msgspec.structs.replace(night, needs=len(known.needs))

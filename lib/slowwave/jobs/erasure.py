@@ -17,13 +17,12 @@ from msgspec.structs import replace
 
 from slowwave.context import Run
 from slowwave.errors import RefusedError, UsageError, told
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.files import atomic_write, data_folder, file_bytes, home_folder, private_folder, state_folder
 from slowwave.jobs.run import contained, discreet, for_all, require_places
 from slowwave.jobs.story import chosen_projects
 from slowwave.locks import erasing
 from slowwave.memory.model import name_to_json
 from slowwave.memory.transaction import recover
-from slowwave.places import data_folder, home_folder, state_folder
 from slowwave.report import NOT_SEARCHED, Item, Report
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.erase.eraser import Across, Changed, Eraser, Written, left

@@ -19,16 +19,14 @@ from typing import Any, TypeVar, cast
 
 import msgspec
 
-from slowwave.clock import FixedClock
-from slowwave.context import Run, clock_of
+from slowwave.context import FixedClock, Run, clock_of
 from slowwave.errors import UnreadableError
 from slowwave.extraction.job import unread
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.run import Step, Whole, contained, discreet, discreet_all, timed
 from slowwave.jobs.steps import extract_some
 from slowwave.locks import beside_jobs, deaf_to_interrupts
-from slowwave.places import state_folder
 from slowwave.quantities import Count, Period
 from slowwave.report import Item, Report
 from slowwave.settings import Settings

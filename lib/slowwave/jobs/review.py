@@ -11,7 +11,6 @@ from typing import Literal
 
 import msgspec
 
-from slowwave.clock import Clock
 from slowwave.consolidation.inbox import (
     Parked,
     Waiting,
@@ -24,6 +23,7 @@ from slowwave.consolidation.inbox import (
     reject_fact,
 )
 from slowwave.consolidation.lock import held
+from slowwave.context import Clock
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.locks import beside_jobs
 from slowwave.memory.book import Memory, read_book

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
-from slowwave.clock import Clock
 from slowwave.compaction.book import all_books, content_stamp, folder_of
 from slowwave.consolidation.gates import (
     ENOUGH,
@@ -24,8 +23,10 @@ from slowwave.consolidation.gates import (
     waiting_since,
 )
 from slowwave.consolidation.lock import refusal
+from slowwave.context import Clock
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.gates import read_failures
+from slowwave.files import archive_folder, home_folder, state_folder
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
@@ -39,7 +40,6 @@ from slowwave.observability.alarms import REMEMBERING
 from slowwave.observability.lessons import Kind, in_all, learned, remembered
 from slowwave.observability.night import STOPPED, Alarm, Night, Spent, history_path, read_nights
 from slowwave.observability.progress import AtWork, over_because, read_notes, stopped
-from slowwave.places import archive_folder, home_folder, state_folder
 from slowwave.report import Gate
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import read_holds

@@ -15,13 +15,13 @@ from slowwave.consolidation.team import propose, share, team_of
 from slowwave.context import Run
 from slowwave.errors import SlowwaveError, UnknownDialectError, UnreadableError, told
 from slowwave.extraction.job import extract_sessions
+from slowwave.files import archive_folder
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.run import Step, Whole, hand_over_questions, is_batched, language_model
 from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.files import deliver
 from slowwave.memory.delivery.register import REFUSED, Register, read_register
 from slowwave.memory.folder import INDEX, NAME, global_folder, import_into
-from slowwave.places import archive_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Eraser
 from slowwave.retention.erase.job import erase_project, finish

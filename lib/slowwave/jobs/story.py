@@ -46,9 +46,8 @@ from slowwave.locks import beside_jobs
 from slowwave.memory.rehearsal import rehearsing
 from slowwave.memory.undo import difference
 from slowwave.observability.lessons import Learned, planned
-from slowwave.observability.page import learned_lines, literal
+from slowwave.observability.page import learned_lines, literal, weeks_of
 from slowwave.observability.progress import LOOK, watcher
-from slowwave.observability.sections import weeks_of
 from slowwave.observability.telemetry import json_logs, log_report
 from slowwave.report import NOT_SEARCHED, PARKED_FOR_REVIEW, Item, Report, RetainItem
 from slowwave.retention.audit import Line

@@ -15,7 +15,7 @@ from slowwave.errors import UnreadableError
 from slowwave.formats.codex import find_rollout, sibling, thread_in_name
 from slowwave.formats.database import RowReader, StaleRowsError, names_row
 from slowwave.formats.lines import MOST_BYTES, PACKED, open_plain, plain_of
-from slowwave.letters import visible
+from slowwave.hostile import visible
 from slowwave.memory.book import Memory
 from slowwave.memory.model import Evidence, name_from_json, name_to_json, printable
 from slowwave.reading.dialogs import written

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import RefusedError, SettingsError, UnreadableError
-from slowwave.files import atomic_write, file_bytes
+from slowwave.files import atomic_write, data_folder, file_bytes
 from slowwave.memory.dates import has_date
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.model import Category
-from slowwave.places import data_folder
 from slowwave.settings import Settings
 
 # Reading a memory folder, and the hashes that a commit depends on.

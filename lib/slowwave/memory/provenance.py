@@ -21,7 +21,7 @@ from slowwave.formats.lines import open_plain
 from slowwave.formats.model import Injected, Message, Span, Text, ToolCall, ToolResult, Transcript
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
-from slowwave.letters import plain, visible
+from slowwave.hostile import plain, visible
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import shown_before
 from slowwave.memory.folder import read_texts

@@ -21,7 +21,7 @@ import msgspec
 import orjson
 
 from slowwave.errors import CorruptStateError, LockHeldError
-from slowwave.files import atomic_write, private_folder
+from slowwave.files import atomic_write, private_folder, state_folder
 from slowwave.journal import Form, Journal
 from slowwave.locks import locked_file
 from slowwave.models.base import (
@@ -39,7 +39,6 @@ from slowwave.models.base import (
 )
 from slowwave.models.client import Exchange
 from slowwave.models.reply import Fault, completion_of, data_of, meaning_of, refuse_unfinished, spoken
-from slowwave.places import state_folder
 from slowwave.settings import ModelSettings
 
 # Limits of the Batch API for one input file; a parcel stays below both.

@@ -23,9 +23,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
+from slowwave.files import ASKING, home_folder
 from slowwave.models.base import Ask, Form, Meter
 from slowwave.models.reply import Completion, Fault, LadderModel, with_schema
-from slowwave.places import ASKING, home_folder
 from slowwave.settings import ModelSettings
 
 _VERSION_LIMIT = timedelta(seconds=20)

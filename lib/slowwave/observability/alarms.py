@@ -20,13 +20,7 @@ _MOST_NAMED = 3
 
 
 def alarms_of(earlier: Sequence[Night], night: Night, settings: AlarmSettings) -> list[Alarm]:
-    """Return the alarms that a night raises.
-
-    Args:
-        earlier: the nights before it, oldest first.
-        night: the night that is over now.
-        settings: thresholds.
-    """
+    """Return the alarms that a night raises."""
     found: list[Alarm] = [*_failures(night), *_stopped(earlier, night)]
     if night.job in REMEMBERING:
         found += _silence([*earlier, night], settings.silent_nights)

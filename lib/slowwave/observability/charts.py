@@ -21,40 +21,25 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Bars that share a scale.
+    """Bars that share a scale."""
 
-    Attributes:
-        form: ``rows`` lie below each other; ``columns`` stand beside each other, from old to new.
-        title: what is shown, for those who do not see it.
-        bars: the bars.
-        limit: a value that has a line of its own, or None.
-        limit_name: what that line is.
-    """
-
+    # ``rows`` lie below each other; ``columns`` stand beside each other, from old to new
     form: Literal["rows", "columns"]
-    title: str
+    title: str  # what is shown, for those who do not see it
     bars: Sequence[Bar]
-    limit: float | None = None
-    limit_name: str = ""
+    limit: float | None = None  # a value that has a line of its own, or None
+    limit_name: str = ""  # what that line is
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the report.
-
-    Attributes:
-        title: its heading.
-        says: what there is to see, in a sentence or two.
-        head: names of the table's columns.
-        rows: the table; cells that are numbers are written by :func:`number`.
-        chart: the same as a picture, or None.
-    """
+    """A part of the report."""
 
     title: str
-    says: str
-    head: Sequence[str] = ()
-    rows: Sequence[Sequence[str]] = ()
-    chart: Chart | None = None
+    says: str  # what there is to see, in a sentence or two
+    head: Sequence[str] = ()  # names of the table's columns
+    rows: Sequence[Sequence[str]] = ()  # the table; cells that are numbers are written by :func:`number`
+    chart: Chart | None = None  # the same as a picture, or None
 
 
 def number(value: float) -> str:

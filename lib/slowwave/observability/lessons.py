@@ -37,86 +37,50 @@ _DOUBTS = {
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that agents know now and did not before, or the other way round.
+    """One thing that agents know now and did not before, or the other way round."""
 
-    Attributes:
-        kind: new, changed, replaced, dropped, or moved out of the full index to a page.
-        project: key of the project.
-        memory: id of the memory that it is about.
-        text: what is remembered now; of what was dropped, what it was.
-        before: what was said in its place before, or "".
-        why: why it was dropped, changed or moved, or "".
-        category: its category.
-        confidence: how certain it is, 0.0 to 1.0.
-        sessions: how many sessions showed it.
-        said: in a dry run the words that it rests on, where they are not its own.
-    """
-
-    kind: Kind
-    project: str
-    memory: str
-    text: str
-    before: str = ""
-    why: str = ""
+    kind: Kind  # new, changed, replaced, dropped, or moved out of the full index to a page
+    project: str  # key of the project
+    memory: str  # id of the memory that it is about
+    text: str  # what is remembered now; of what was dropped, what it was
+    before: str = ""  # what was said in its place before, or ""
+    why: str = ""  # why it was dropped, changed or moved, or ""
     category: str = ""
-    confidence: float = 0.0
-    sessions: int = 0
-    said: str = ""
+    confidence: float = 0.0  # how certain it is, 0.0 to 1.0
+    sessions: int = 0  # how many sessions showed it
+    said: str = ""  # in a dry run the words that it rests on, where they are not its own
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that waits for a person.
+    """One thing that waits for a person."""
 
-    Attributes:
-        kind: fact, everywhere (a fact that would hold in all projects), line (a memory that contradicts a person's
-            line) or dream (a whole dream that was not carried out).
-        project: key of the project.
-        id: what ``slowwave review`` calls it by.
-        text: what it says.
-        why: why a person is asked.
-        category: its category, "" for a dream.
-        confidence: how certain it is.
-        is_worth_it: whether nobody else can decide it; else it waits for more evidence, and may decide itself.
-        is_said: whether a person's words stand behind it.
-        evidence: where it was said.
-    """
-
+    # fact, everywhere (a fact that would hold in all projects), line (a memory that contradicts a person's line) or
+    # dream (a whole dream that was not carried out)
     kind: Literal["fact", "everywhere", "line", "dream"]
-    project: str
-    id: str
-    text: str
-    why: str
-    category: str = ""
-    confidence: float = 0.0
+    project: str  # key of the project
+    id: str  # what ``slowwave review`` calls it by
+    text: str  # what it says
+    why: str  # why a person is asked
+    category: str = ""  # its category, "" for a dream
+    confidence: float = 0.0  # how certain it is
+    # whether nobody else can decide it; else it waits for more evidence, and may decide itself
     is_worth_it: bool = True
-    is_said: bool = False
-    evidence: tuple[Evidence, ...] = ()
+    is_said: bool = False  # whether a person's words stand behind it
+    evidence: tuple[Evidence, ...] = ()  # where it was said
 
 
 class Dream(msgspec.Struct, kw_only=True):
-    """A dream that was committed, or what a person decided in review.
+    """A dream that was committed, or what a person decided in review."""
 
-    Attributes:
-        id: its id, which ``slowwave memory undo`` takes.
-        project: key of the project.
-        memory: its memory folder.
-        at: ISO time.
-        run: id of the run, "review" for a person's decision.
-        is_undone: whether somebody took it back.
-        changes: what it changed.
-        again: memories that were shown again and say the same as before.
-        adopted: lines of agents or tools that take part from now on.
-    """
-
-    id: str
-    project: str
-    memory: str
-    at: str
-    run: str = ""
-    is_undone: bool = False
-    changes: list[Change] = []
-    again: int = 0
-    adopted: int = 0
+    id: str  # its id, which ``slowwave memory undo`` takes
+    project: str  # key of the project
+    memory: str  # its memory folder
+    at: str  # ISO time
+    run: str = ""  # id of the run, "review" for a person's decision
+    is_undone: bool = False  # whether somebody took it back
+    changes: list[Change] = []  # what it changed
+    again: int = 0  # memories that were shown again and say the same as before
+    adopted: int = 0  # lines of agents or tools that take part from now on
 
     @property
     def is_by_person(self) -> bool:
@@ -134,25 +98,16 @@ class Remembered:
 
 
 class Learned(msgspec.Struct):
-    """What some dreams changed and what waits, most useful first.
+    """What some dreams changed and what waits, most useful first."""
 
-    Attributes:
-        changes: what changed, project by project.
-        asks: what waits for a person, those first that are worth their time.
-        dreams: the dreams.
-        is_planned: nothing of it was done.
-        problems: memory folders that could not be read, and why.
-        unloaded: by project, clients that load no memory folder, and for which nobody asked for a file that they read.
-        due: when the last of these projects may dream again, ISO time, or "".
-    """
-
-    changes: list[Change] = []
-    asks: list[Ask] = []
+    changes: list[Change] = []  # what changed, project by project
+    asks: list[Ask] = []  # what waits for a person, those first that are worth their time
     dreams: list[Dream] = []
-    is_planned: bool = False
-    problems: list[str] = []
+    is_planned: bool = False  # nothing of it was done
+    problems: list[str] = []  # memory folders that could not be read, and why
+    # by project, clients that load no memory folder, and for which nobody asked for a file that they read
     unloaded: dict[str, list[str]] = {}
-    due: str = ""
+    due: str = ""  # when the last of these projects may dream again, ISO time, or ""
 
     @property
     def numbers(self) -> dict[Kind, int]:
@@ -220,12 +175,7 @@ def learned(every: Sequence[Remembered], wanted: Callable[[Dream], bool]) -> Lea
 
 
 def planned(report: Report) -> Learned:
-    """Return what the dreams of a dry run would change, with the words that each new memory rests on.
-
-    Raises:
-        CorruptStateError: a ledger is damaged.
-        UnreadableError: a ledger cannot be opened.
-    """
+    """Return what the dreams of a dry run would change, with the words that each new memory rests on."""
     from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - only a dry run waits for it
 
     changes: list[Change] = []
@@ -358,12 +308,7 @@ def asked(
 
 
 def asks_of(folder: MemoryFolder, settings: ConsolidationSettings, now: datetime) -> Iterator[Ask]:
-    """Yield what waits for a person in one memory folder.
-
-    Raises:
-        CorruptStateError: the ledger or a parked dream is damaged.
-        UnreadableError: a file cannot be read.
-    """
+    """Yield what waits for a person in one memory folder."""
     from slowwave.consolidation.inbox import inbox, parked_dreams  # noqa: PLC0415 - what only reads ledgers plans nothing
 
     yield from (ask_of_dream(folder, parked) for parked in parked_dreams(folder.path))

@@ -50,27 +50,17 @@ _COMMAND = re.compile(r"`([^`]+)`")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is remembered, what was learned lately, and what waits for a person.
+    """What is remembered, what was learned lately, and what waits for a person."""
 
-    Attributes:
-        every: all memory folders with their dreams.
-        asks: what waits.
-        lately: what was learned in the last days.
-        sources: where the memories and the facts that are shown first were said, by project and id.
-        problems: memory folders that could not be read.
-        home: the home folder, which paths are told from.
-        token: what a served page sends along with each decision; "" for a file, which has no buttons.
-        said: what became of the last decision, on a served page; ``undo`` is the id by which it is taken back.
-    """
-
-    every: Sequence[Remembered] = ()
-    asks: Sequence[Ask] = ()
-    lately: Learned = field(default_factory=Learned)
+    every: Sequence[Remembered] = ()  # all memory folders with their dreams
+    asks: Sequence[Ask] = ()  # what waits
+    lately: Learned = field(default_factory=Learned)  # what was learned in the last days
+    # where the memories and the facts that are shown first were said, by project and id
     sources: Mapping[tuple[str, str], Sequence[Source]] = field(default_factory=dict[tuple[str, str], Sequence[Source]])
-    problems: Sequence[str] = ()
-    home: str = ""
-    token: str = ""
-    said: str = ""
+    problems: Sequence[str] = ()  # memory folders that could not be read
+    home: str = ""  # the home folder, which paths are told from
+    token: str = ""  # what a served page sends along with each decision; "" for a file, which has no buttons
+    said: str = ""  # what became of the last decision, on a served page; ``undo`` is the id by which it is taken back
     undo: str = ""
 
     def of_dreams(self, dreams: Collection[str]) -> Learned:

@@ -12,12 +12,11 @@ from msgspec.structs import replace
 
 from slowwave.consolidation.gates import backlog_of
 from slowwave.errors import SlowwaveError, UnreadableError
-from slowwave.files import at_fault_point, file_bytes, private_folder, write_all
+from slowwave.files import at_fault_point, file_bytes, private_folder, state_folder, write_all
 from slowwave.formats.model import parse_time
 from slowwave.locks import locked_file
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import INDEX
-from slowwave.places import state_folder
 from slowwave.report import BY_SETTING, PARKED_FOR_REVIEW, Report, Span
 
 VERSION = 1
@@ -35,17 +34,11 @@ LEAST_S = 0.001
 
 
 class Alarm(msgspec.Struct, frozen=True):
-    """Something that a person has to look at.
+    """Something that a person has to look at."""
 
-    Attributes:
-        name: silence, failures, stopped, backlog, loss, rescue or unknown-records; the same from night to night.
-        summary: what is wrong and what to do, in one line.
-        count: how many nights, failures, days, dreams or types.
-    """
-
-    name: str
-    summary: str
-    count: int
+    name: str  # silence, failures, stopped, backlog, loss, rescue or unknown-records; the same from night to night
+    summary: str  # what is wrong and what to do, in one line
+    count: int  # how many nights, failures, days, dreams or types
 
 
 class Spent(msgspec.Struct, frozen=True):
@@ -64,23 +57,14 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 class Footprint(msgspec.Struct, frozen=True):
-    """One project's memory.
+    """One project's memory."""
 
-    Attributes:
-        project: its key.
-        memories: active memories.
-        lines: lines of its index.
-        bytes: bytes of its index.
-        backlog: candidates that no dream has looked at.
-        oldest: when the first of them was noted, ISO time, or "".
-    """
-
-    project: str
-    memories: int = 0
-    lines: int = 0
-    bytes: int = 0
-    backlog: int = 0
-    oldest: str = ""
+    project: str  # its key
+    memories: int = 0  # active memories
+    lines: int = 0  # lines of its index
+    bytes: int = 0  # bytes of its index
+    backlog: int = 0  # candidates that no dream has looked at
+    oldest: str = ""  # when the first of them was noted, ISO time, or ""
 
     def share(self, lines: int, size: int) -> float:
         """Return how full the index is, of its lines or its bytes, whichever is fuller; 1.0 is full."""
@@ -88,66 +72,40 @@ class Footprint(msgspec.Struct, frozen=True):
 
 
 class Night(msgspec.Struct, frozen=True, kw_only=True):
-    """One run, whichever job it was; a line of the history.
+    """One run, whichever job it was; a line of the history."""
 
-    Attributes:
-        v: version of the form.
-        job: name of the job.
-        run_id: id of the run.
-        at: when it began, ISO time.
-        seconds: how long it took.
-        outcome: Completed, Skipped, Parked, PartlyFailed, Failed, Broken (it could not even begin) or Stopped (it was
-            killed, cancelled or cut off before it was over).
-        partial: whether only chosen projects were worked on.
-        projects: how many there were.
-        sessions: how many sessions they had.
-        changed: how many of these had changed since the run before and were worth reading, or were read with effect.
-        dreams: dreams that were committed.
-        counts: the counters of the report.
-        refusals: closed gates by gate.
-        failed: failures; the first of them stand in ``failures``.
-        parked: dreams that wait for a person; ``lossy`` says why those wait that would lose too much.
-        unknown: records by a type that this version does not know.
-        spent: what a model cost.
-        memories: active memories of all projects.
-        backlog: candidates that no dream has looked at; ``oldest`` is when the first of them was noted, or "".
-        folders: the memory folders that are nearest to their limits.
-        limits: the limits of their indexes.
-        steps: seconds by step; ``slowest`` are single projects.
-        needs: things that waited for a person after it and were worth their time.
-        alarms: what was raised.
-        found_by: of a run that was stopped, the run that found it so and put it here.
-    """
-
-    v: int = VERSION
-    job: str
-    run_id: str
-    at: str
-    seconds: float = 0.0
+    v: int = VERSION  # version of the form
+    job: str  # name of the job
+    run_id: str  # id of the run
+    at: str  # when it began, ISO time
+    seconds: float = 0.0  # how long it took
+    # Completed, Skipped, Parked, PartlyFailed, Failed, Broken (it could not even begin) or Stopped (it was killed,
+    # cancelled or cut off before it was over)
     outcome: str = "Completed"
-    partial: bool = False
-    projects: int = 0
-    sessions: int = 0
+    partial: bool = False  # whether only chosen projects were worked on
+    projects: int = 0  # how many there were
+    sessions: int = 0  # how many sessions they had
+    # how many of these had changed since the run before and were worth reading, or were read with effect
     changed: int = 0
-    dreams: int = 0
-    counts: dict[str, int] = {}
-    refusals: dict[str, int] = {}
-    failed: int = 0
+    dreams: int = 0  # dreams that were committed
+    counts: dict[str, int] = {}  # the counters of the report
+    refusals: dict[str, int] = {}  # closed gates by gate
+    failed: int = 0  # failures; the first of them stand in ``failures``
     failures: list[str] = []
-    parked: int = 0
+    parked: int = 0  # dreams that wait for a person; ``lossy`` says why those wait that would lose too much
     lossy: list[str] = []
-    unknown: dict[str, int] = {}
-    spent: Spent = Spent()
-    memories: int = 0
-    backlog: int = 0
+    unknown: dict[str, int] = {}  # records by a type that this version does not know
+    spent: Spent = Spent()  # what a model cost
+    memories: int = 0  # active memories of all projects
+    backlog: int = 0  # candidates that no dream has looked at; ``oldest`` is when the first of them was noted, or ""
     oldest: str = ""
-    folders: list[Footprint] = []
-    limits: Limits = Limits()
-    steps: dict[str, float] = {}
+    folders: list[Footprint] = []  # the memory folders that are nearest to their limits
+    limits: Limits = Limits()  # the limits of their indexes
+    steps: dict[str, float] = {}  # seconds by step; ``slowest`` are single projects
     slowest: list[Span] = []
-    needs: int = 0
-    alarms: list[Alarm] = []
-    found_by: str = ""
+    needs: int = 0  # things that waited for a person after it and were worth their time
+    alarms: list[Alarm] = []  # what was raised
+    found_by: str = ""  # of a run that was stopped, the run that found it so and put it here
 
     @property
     def has_looked(self) -> bool:
@@ -156,11 +114,7 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def began(self) -> datetime:
-        """When it began.
-
-        Raises:
-            ValueError: its time is damaged.
-        """
+        """When it began."""
         return moment(self.at)
 
     def counted(self, *names: str) -> int:
@@ -186,46 +140,40 @@ def state(night: Night) -> str:
 
 
 def moment(at: str) -> datetime:
-    """Return the moment that an ISO time names.
-
-    Raises:
-        ValueError: it names none.
-    """
+    """Return the moment that an ISO time names."""
     found = parse_time(at)
     if found is None:
         raise ValueError(f"{at!r} is not a time")
     return found
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a run beside its report; the attributes are those of :class:`Night`."""
-
-    at: datetime
-    seconds: float
-    outcome: str
-    partial: bool
-    sessions: int
-    changed: int
-    spent: Spent
-    folders: Sequence[Footprint]
-    limits: Limits
-
-
-def night_of(report: Report, seen: Seen) -> Night:
-    """Return the night that a report without secrets tells of."""
-    full = sorted(seen.folders, key=lambda f: (-f.share(seen.limits.lines, seen.limits.bytes), f.project))
+def night_of(
+    report: Report,
+    *,
+    at: datetime,
+    seconds: float,
+    outcome: str,
+    partial: bool,
+    sessions: int,
+    changed: int,
+    spent: Spent,
+    folders: Sequence[Footprint],
+    limits: Limits,
+) -> Night:
+    """Return the night that a report without secrets tells of, and what is known of its run beside that."""
+    full = sorted(folders, key=lambda f: (-f.share(limits.lines, limits.bytes), f.project))
     slowest = sorted((s for s in report.spans if s.seconds >= LEAST_S), key=lambda span: -span.seconds)
     kinds = sorted(report.unknown_types.items(), key=lambda kind: (-kind[1], kind[0]))
     return Night(
         job=report.job,
         run_id=report.run_id,
-        at=seen.at.isoformat(),
-        seconds=round(seen.seconds, 3),
-        outcome=seen.outcome,
-        partial=seen.partial,
+        at=at.isoformat(),
+        seconds=round(seconds, 3),
+        outcome=outcome,
+        partial=partial,
         projects=report.counts.get("projects", 0),
-        sessions=seen.sessions,
-        changed=seen.changed,
+        sessions=sessions,
+        changed=changed,
         dreams=len(report.dream_ids),
         counts=dict(report.counts),
         refusals=dict(Counter(gate.gate for gate in report.gates if not gate.passed)),
@@ -234,12 +182,12 @@ def night_of(report: Report, seen: Seen) -> Night:
         parked=len(report.parked),
         lossy=[_writable(lossy) for lossy in _lossy(report)[:MOST_FAILURES]],
         unknown=dict(kinds[:MOST_KINDS]),
-        spent=seen.spent,
-        memories=sum(folder.memories for folder in seen.folders),
-        backlog=sum(folder.backlog for folder in seen.folders),
-        oldest=min((folder.oldest for folder in seen.folders if folder.oldest), default=""),
+        spent=spent,
+        memories=sum(folder.memories for folder in folders),
+        backlog=sum(folder.backlog for folder in folders),
+        oldest=min((folder.oldest for folder in folders if folder.oldest), default=""),
         folders=[replace(folder, project=_writable(folder.project)) for folder in full[:MOST_FOLDERS]],
-        limits=seen.limits,
+        limits=limits,
         steps=_by_step(report.spans),
         slowest=[replace(s, project=_writable(s.project), seconds=round(s.seconds, 3)) for s in slowest[:MOST_SPANS]],
     )
@@ -282,13 +230,7 @@ def footprints(folders: Sequence[tuple[str, Path]]) -> tuple[list[Footprint], li
 
 
 def footprint(project: str, memory: Path) -> Footprint:
-    """Return the footprint of one memory folder.
-
-    Raises:
-        CorruptStateError: ledger or state are damaged.
-        UnreadableError: a file cannot be read.
-        OSError: as above.
-    """
+    """Return the footprint of one memory folder."""
     if not memory.is_dir():
         return Footprint(project)
     book = read_book(memory)
@@ -311,12 +253,7 @@ def history_path(environ: Mapping[str, str]) -> Path:
 
 
 def append_night(environ: Mapping[str, str], night: Night) -> None:
-    """Add a night; a line that a killed process left torn is ended first, so that it costs itself only.
-
-    Raises:
-        LockHeldError: another process kept the history locked.
-        OSError: the disk is full, or the state folder cannot be written.
-    """
+    """Add a night; a line that a killed process left torn is ended first, so that it costs itself only."""
     path = history_path(environ)
     private_folder(path.parent)
     with locked_file(path, create=True, append=True) as fd:
@@ -334,11 +271,7 @@ def append_night(environ: Mapping[str, str], night: Night) -> None:
 
 
 def read_nights(environ: Mapping[str, str]) -> tuple[list[Night], list[str]]:
-    """Return every night by its time, and what of the file could not be read.
-
-    Raises:
-        OSError: the file is there and cannot be read.
-    """
+    """Return every night by its time, and what of the file could not be read."""
     path = history_path(environ)
     times: list[tuple[datetime, Night]] = []
     problems: list[str] = []

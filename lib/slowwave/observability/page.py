@@ -1,22 +1,302 @@
-"""The report of the nights: sections of a sentence, a chart and a table; as Markdown, and as one HTML file."""
+"""The report of the nights: sections of a sentence, a chart and a table; as Markdown, and as one HTML file.
+
+The sections are pure: the history of nights and the weeks of the audit log go in.
+"""
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write, private_folder
-from slowwave.observability.charts import Section, plain, svg
+from slowwave.files import REPORT, atomic_write, private_folder, state_folder
+from slowwave.observability.alarms import REMEMBERING
+from slowwave.observability.charts import Bar, Chart, Section, duration, number, plain, svg
 from slowwave.observability.lessons import Learned, by_reason, in_words
 from slowwave.observability.memories import NOTHING_KNOWN, Known, memories_html
 from slowwave.observability.night import Night, state
-from slowwave.observability.sections import View, Week, sections, weeks_of
-from slowwave.places import REPORT, state_folder
-from slowwave.retention.audit import AuditLog
+from slowwave.report import counted, readable
+from slowwave.retention.audit import AuditLog, Line
 from slowwave.stores.projects import short_names
+
+# a quarter of a year; older nights stay in the history
+MOST_NIGHTS = 90
+MOST_ROWS = 14
+MOST_WEEKS = 52
+_ALMOST_FULL = 0.9
+
+
+class Week(NamedTuple):
+    """One week: its Monday, and bytes."""
+
+    begin: date
+    trashed: int
+    freed: int
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the report is made of."""
+
+    nights: Sequence[Night]  # the history, oldest first; at least one night
+    weeks: Sequence[Week] = ()  # bytes that went, oldest week first
+    problems: Sequence[str] = ()  # what of the history could not be read
+    known: Known = NOTHING_KNOWN  # what is remembered, what was learned lately, and what waits for a person
+
+    @property
+    def latest(self) -> Night:
+        """The latest run that remembers, else the latest of all."""
+        return next((night for night in reversed(self.nights) if night.job in REMEMBERING), self.nights[-1])
+
+
+def sections(view: View) -> list[Section]:
+    """Return the sections in the order in which they are read."""
+    shown = View(view.nights[-MOST_NIGHTS:], view.weeks[-MOST_WEEKS:], view.problems)
+    return [
+        *_problems(shown.problems),
+        _alarms(view.nights[-1], view.latest),
+        _funnel(view.latest),
+        _memories(view.latest),
+        _helped(shown.nights),
+        _refusals(view.latest),
+        _spent(shown.nights),
+        _reclaimed(shown.weeks),
+        _rescued(shown.nights),
+        _backlog(shown.nights),
+        _slowest(view.latest),
+        _nights(shown.nights),
+    ]
+
+
+def _problems(problems: Sequence[str]) -> list[Section]:
+    if not problems:
+        return []
+    return [Section("Left out", "Of the history itself, this cannot be read.", ("what",), [(p,) for p in problems])]
+
+
+def _alarms(last: Night, latest: Night) -> Section:
+    raised = {alarm.name: alarm for night in (latest, last) for alarm in night.alarms}
+    if not raised:
+        return Section("Alarms", "None.")
+    rows = [(alarm.name, alarm.summary) for alarm in raised.values()]
+    return Section("Alarms", f"{len(rows)} to look at.", ("alarm", "what it says"), rows)
+
+
+def _funnel(night: Night) -> Section:
+    steps = (
+        ("sessions", night.sessions, "found in the stores"),
+        ("sessions read", night.counted("extracted"), "new text in them, and no gate against it"),
+        ("facts", night.counted("candidates"), "found in what was read"),
+        ("looked at", _decided(night), "facts and memories that dreams decided on"),
+        ("new memories", night.counted("added"), "kept"),
+    )
+    fates = [
+        (name, number(night.counted(name)), why)
+        for name, why in (
+            ("merged", "said again what a memory says"),
+            ("superseded", "gave way to something newer"),
+            ("dropped", "refused"),
+            ("waiting", "for more evidence"),
+            ("kept", "memories that stay as they are"),
+            ("parked", "planned, and wait for a person"),
+        )
+        if night.counted(name)
+    ]
+    chart = Chart("rows", "From sessions to memories", [Bar(name, value, number(value)) for name, value, _ in steps])
+    rows = [(name, number(value), why) for name, value, why in steps] + fates
+    return Section("From sessions to memories", _about(night), ("step", "number", "which"), rows, chart)
+
+
+def _decided(night: Night) -> int:
+    return night.counted("added", "merged", "superseded", "dropped", "kept", "waiting")
+
+
+def _memories(night: Night) -> Section:
+    """How full each index is: the rest of a memory folder has no limit."""
+    limits = night.limits
+    if not night.folders or not limits.lines:
+        return Section("Memory against its limits", "No memory folder was looked at.")
+    rows = [
+        (
+            f.project,
+            number(f.memories),
+            number(f.lines),
+            readable(f.bytes),
+            f"{f.share(limits.lines, limits.bytes):.0%}",
+        )
+        for f in night.folders
+    ]
+    bars = [
+        Bar(f.project, share, f"{share:.0%}", "alarm" if share > _ALMOST_FULL else "usual")
+        for f in night.folders[:MOST_ROWS]
+        for share in [f.share(limits.lines, limits.bytes)]
+    ]
+    limit = f"{limits.lines} lines or {readable(limits.bytes)}"
+    says = f"{number(night.memories)} memories. An index may have {limit}, whichever comes first."
+    head = ("project", "memories", "lines", "bytes", "of the limit")
+    return Section(
+        "Memory against its limits", says, head, rows, Chart("rows", "How full each index is", bars, 1.0, "limit 100%")
+    )
+
+
+def _helped(nights: Sequence[Night]) -> Section:
+    """What sessions made of the memories that were delivered to them."""
+    title = "Do memories help"
+    names = ("memories_followed", "memories_broken", "memories_needless")
+    told = [night for night in nights if night.counted(*names)]
+    if not told:
+        return Section(title, "No session showed yet whether a delivered memory was followed or broken.")
+    followed, broken = (sum(night.counted(name) for night in told) for name in names[:2])
+    rows = [(_when(night), *(number(night.counted(name)) for name in names)) for night in reversed(told[-MOST_ROWS:])]
+    says = (
+        f"{number(followed)} times a delivered memory was followed, {number(broken)} times it was not; what was broken "
+        "stands higher since. slowwave memory effect names them."
+    )
+    return Section(title, says, ("night", "followed", "broken", "left the index without an occasion"), rows)
+
+
+def _refusals(night: Night) -> Section:
+    if not night.refusals:
+        return Section("Gates that refused", "None.")
+    closed = sorted(night.refusals.items(), key=lambda gate: (-gate[1], gate[0]))
+    chart = Chart("rows", "Refusals by gate", [Bar(gate, times, number(times)) for gate, times in closed])
+    says = "How often each gate said no: to a session, or to the dream of a project. slowwave status gives the reasons."
+    return Section("Gates that refused", says, ("gate", "times"), [(g, number(n)) for g, n in closed], chart)
+
+
+def _spent(nights: Sequence[Night]) -> Section:
+    asked = [n for n in nights if n.spent.prompt_tokens or n.spent.completion_tokens]
+    if not asked:
+        return Section("Tokens and money", "No language model was asked.")
+    total = sum(n.spent.usd for n in asked)
+    rows = [
+        (_when(n), number(n.spent.prompt_tokens), number(n.spent.completion_tokens), f"{n.spent.usd:.4f}")
+        for n in reversed(asked[-MOST_ROWS:])
+    ]
+    bars = [_column(n, n.spent.prompt_tokens + n.spent.completion_tokens, "tokens") for n in nights]
+    says = f"{total:.4f} USD in the {number(len(nights))} runs shown, by the prices in the settings."
+    head = ("night", "tokens asked", "tokens answered", "USD")
+    return Section("Tokens and money", says, head, rows, Chart("columns", "Tokens by night", bars))
+
+
+def _reclaimed(weeks: Sequence[Week]) -> Section:
+    if not weeks:
+        return Section("Bytes reclaimed", "Nothing was removed yet.")
+    bars = [Bar(str(week.begin), week.freed, readable(week.freed), "second") for week in weeks]
+    rows = [(str(week.begin), readable(week.trashed), readable(week.freed)) for week in reversed(weeks[-MOST_ROWS:])]
+    says = f"{readable(sum(w.freed for w in weeks))} freed in the weeks shown; what is in the trash can be restored."
+    head = ("week of", "into the trash", "freed")
+    return Section("Bytes reclaimed", says, head, rows, Chart("columns", "Bytes freed by week", bars))
+
+
+def _rescued(nights: Sequence[Night]) -> Section:
+    """What Claude Code was about to delete, and what of it found no room."""
+    title = "Rescued from Claude Code's clean-up"
+    told = [night for night in nights if night.counted("rescued", "rescue_left_out", "already_gone")]
+    if not told:
+        return Section(title, "Nothing was due.")
+    rows = [
+        (
+            _when(night),
+            number(night.counted("rescued")),
+            readable(night.counted("rescued_bytes")),
+            number(night.counted("rescue_left_out")),
+            number(night.counted("already_gone")),
+        )
+        for night in reversed(told[-MOST_ROWS:])
+    ]
+    total = sum(night.counted("rescued_bytes") for night in told)
+    says = f"{readable(total)} of archive in the nights shown; slowwave sessions restore ID brings a session back."
+    return Section(title, says, ("night", "sessions", "bytes", "without room", "gone before"), rows)
+
+
+def _backlog(nights: Sequence[Night]) -> Section:
+    looked = [night for night in nights if night.job in REMEMBERING]
+    if not any(night.backlog for night in looked):
+        return Section("Backlog", "No fact waits for a dream.")
+    ages = [_age(night) for night in looked]
+    bars = [
+        Bar(_when(night), age, f"{age:.1f} days, {number(night.backlog)} facts")
+        for night, age in zip(looked, ages, strict=True)
+    ]
+    rows = [
+        (_when(night), number(night.backlog), f"{age:.1f}")
+        for night, age in list(zip(looked, ages, strict=True))[: -MOST_ROWS - 1 : -1]
+    ]
+    says = f"{number(looked[-1].backlog)} facts that no dream has looked at, the oldest for {ages[-1]:.1f} days."
+    head = ("night", "facts", "age of the oldest in days")
+    return Section("Backlog", says, head, rows, Chart("columns", "Age of the backlog by night", bars))
+
+
+def _age(night: Night) -> float:
+    """Return the age of the oldest candidate in the backlog, in days."""
+    return (night.began - datetime.fromisoformat(night.oldest)).total_seconds() / 86_400 if night.oldest else 0.0
+
+
+def _slowest(night: Night) -> Section:
+    if not night.slowest:
+        return Section("Slowest steps", "No step was timed.")
+    steps = ", ".join(f"{step} {duration(s)}" for step, s in sorted(night.steps.items(), key=lambda s: -s[1]))
+    rows = [(span.step, span.project or "all together", duration(span.seconds)) for span in night.slowest]
+    bars = [
+        Bar(f"{span.step} {span.project}".strip(), span.seconds, duration(span.seconds))
+        for span in night.slowest[:MOST_ROWS]
+    ]
+    says = f"Summed over all projects: {steps}. The whole run took {duration(night.seconds)}."
+    return Section(
+        "Slowest steps", says, ("step", "project", "took"), rows, Chart("rows", "Slowest steps by project", bars)
+    )
+
+
+def _nights(nights: Sequence[Night]) -> Section:
+    rows = [
+        (
+            _when(night),
+            night.job,
+            state(night),
+            number(night.counted("extracted")),
+            number(night.counted("candidates")),
+            number(night.counted("added")),
+            number(night.failed),
+            duration(night.seconds),
+        )
+        for night in reversed(nights[-MOST_ROWS * 2 :])
+    ]
+    head = ("when (UTC)", "job", "ended", "read", "facts", "memories", "failures", "took")
+    failed = sum(bool(night.failed) for night in nights)
+    return Section("Nights", f"{failed} of the {number(len(nights))} runs shown met a failure.", head, rows)
+
+
+def _about(night: Night) -> str:
+    which = " over chosen projects" if night.partial else ""
+    whose = f"{night.job} of {_when(night)} UTC{which}"
+    return f"{whose}: {state(night)}, {counted('projects', night.projects)}, run {night.run_id}."
+
+
+def _when(night: Night) -> str:
+    return f"{night.began:%Y-%m-%d %H:%M}"
+
+
+def _column(night: Night, value: float, unit: str) -> Bar:
+    return Bar(_when(night), value, f"{number(value)} {unit}")
+
+
+# Bytes that retention moved into the trash and freed, week by week, out of the audit log.
+
+
+def weeks_of(lines: Iterable[Line]) -> list[Week]:
+    """Return the weeks in which anything went, oldest first."""
+    sums: dict[date, dict[str, int]] = defaultdict(lambda: {"trash": 0, "free": 0})
+    for line in lines:
+        if line.action in ("trash", "free"):
+            day = datetime.fromisoformat(line.at).date()
+            sums[day - timedelta(days=day.weekday())][line.action] += line.size
+    return [Week(begin, went["trash"], went["free"]) for begin, went in sorted(sums.items())]
 
 
 def report_path(environ: Mapping[str, str]) -> Path:
@@ -37,11 +317,7 @@ def view_with(
 
 
 def write_page(environ: Mapping[str, str], view: View) -> Path:
-    """Write the page and return where it is.
-
-    Raises:
-        OSError: the state folder cannot be written.
-    """
+    """Write the page and return where it is."""
     path = report_path(environ)
     private_folder(path.parent)
     atomic_write(path, html_of(view).encode("utf-8", "backslashreplace"))

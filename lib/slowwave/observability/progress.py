@@ -18,9 +18,8 @@ import msgspec
 
 from slowwave.consolidation.lock import Owner, is_provably_dead, this_process
 from slowwave.errors import UnreadableError
-from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder, require_file
+from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder, require_file, state_folder
 from slowwave.observability.night import STOPPED, Night, append_night, moment, read_nights
-from slowwave.places import state_folder
 from slowwave.secrets.redactor import NAMELESS, logger_of
 
 # what a person calls each step, without a scheduler and through Prefect; before the first one a run looks around
@@ -108,35 +107,21 @@ log = logger_of(__name__)
 
 
 class AtWork(msgspec.Struct, frozen=True, kw_only=True):
-    """What the note of a run says.
+    """What the note of a run says."""
 
-    Attributes:
-        v: version of the form.
-        job: name of the job.
-        run_id: id of the run.
-        at: when it began, ISO time, as its own clock said.
-        partial: whether only chosen projects are worked on.
-        owner: the process.
-        step: the step that it is in, "" before the first.
-        done: how much of the step is done.
-        of: how much there is to do.
-        seconds: how long it had been at work at its last sign.
-        sign: when that was, in seconds since 1970.
-        ended: why it ended before it was over, or how it ended where the history could not be written; "" while it
-            works, and for good where it was killed.
-    """
-
-    v: int = VERSION
-    job: str
-    run_id: str
-    at: str
-    owner: Owner
-    partial: bool = False
-    step: str = ""
-    done: int = 0
-    of: int = 0
-    seconds: float = 0.0
-    sign: float = 0.0
+    v: int = VERSION  # version of the form
+    job: str  # name of the job
+    run_id: str  # id of the run
+    at: str  # when it began, ISO time, as its own clock said
+    owner: Owner  # the process
+    partial: bool = False  # whether only chosen projects are worked on
+    step: str = ""  # the step that it is in, "" before the first
+    done: int = 0  # how much of the step is done
+    of: int = 0  # how much there is to do
+    seconds: float = 0.0  # how long it had been at work at its last sign
+    sign: float = 0.0  # when that was, in seconds since 1970
+    # why it ended before it was over, or how it ended where the history could not be written; "" while it works, and
+    # for good where it was killed
     ended: str = ""
 
     @property
@@ -151,11 +136,7 @@ def note_path(environ: Mapping[str, str], run_id: str) -> Path:
 
 
 def write_note(environ: Mapping[str, str], note: AtWork) -> Path:
-    """Write the note of a run that begins, and return where it is.
-
-    Raises:
-        OSError: the state folder cannot be written, or is full.
-    """
+    """Write the note of a run that begins, and return where it is."""
     path = note_path(environ, note.run_id)
     private_folder(path.parent)
     atomic_write(path, _page(note))
@@ -298,16 +279,7 @@ def overdue(environ: Mapping[str, str]) -> Iterator[tuple[AtWork, str]]:
 
 
 def settle(environ: Mapping[str, str], found_by: str) -> list[Night]:
-    """Put every run that never came to its end into the history, and return what was put there.
-
-    Args:
-        environ: the environment.
-        found_by: the run that is at work, which tells of them.
-
-    Raises:
-        SlowwaveError: another process kept the history locked.
-        OSError: the history cannot be read or written.
-    """
+    """Put every run that never came to its end into the history, and return what was put there."""
     found: list[Night] = []
     over = list(overdue(environ))
     # the history grows with every night, and most nights nothing was stopped

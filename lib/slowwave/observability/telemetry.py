@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # What a run logs: its stages, the phases of its dreams, what was refused, damaged or failed, and how it ended.
 #
 # As a JSON object a line for machines that collect them, where the settings ask for it; a scheduler keeps the same
-# lines with its run (``tasks/logs.py``).
+# lines with its run (``tasks/runs.py``).
 
 ROOT = "slowwave"
 log = logger_of(__name__)
@@ -61,11 +61,7 @@ class JsonFormatter(logging.Formatter):
 
 @contextmanager
 def json_logs(place: str, run_id: str) -> Generator[None]:
-    """Write what slowwave logs inside to ``place``: a file, ``-`` for standard error, or nothing for "".
-
-    Raises:
-        SettingsError: the file cannot be opened.
-    """
+    """Write what slowwave logs inside to ``place``: a file, ``-`` for standard error, or nothing for ""."""
     if not place:
         yield
         return
@@ -179,12 +175,7 @@ _NS = 1_000_000_000
 
 
 def export(night: Night, spans: Sequence[Span], settings: TelemetrySettings) -> None:
-    """Send a night to the collector, or raise after the time limit.
-
-    Raises:
-        SettingsError: the packages of the extra ``otel`` are missing.
-        ServerError: the collector does not take it.
-    """
+    """Send a night to the collector, or raise after the time limit."""
     try:
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter  # noqa: PLC0415 - optional
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415 - as above
@@ -332,15 +323,7 @@ def post(night: Night, settings: AlarmSettings) -> None:
 
 
 def host_of(address: str, key: str = "alarms.webhook") -> str:
-    """Return the host of an address, the only part of it that is no secret.
-
-    Args:
-        address: where something is sent.
-        key: the setting that names it.
-
-    Raises:
-        SettingsError: it is no address.
-    """
+    """Return the host of an address, the only part of it that is no secret."""
     try:
         place = urlsplit(address)
     except ValueError:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from slowwave.letters import plain, visible
+from slowwave.hostile import plain, visible
 from slowwave.reading.items import AGENT, PERSON, Heard, Part
 
 # Which lines were pasted: told by their form and by what stands around them.

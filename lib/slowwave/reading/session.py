@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import cast
 
 from slowwave.formats.model import Injected, Message, Span, Text, ToolCall, ToolResult
-from slowwave.letters import visible
+from slowwave.hostile import visible
 from slowwave.reading import harness
 from slowwave.reading.dialogs import answers_in, is_dialog
 from slowwave.reading.harness import Typed, command_typed, is_launch, slash_command_in

@@ -15,9 +15,18 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folder, open_file, private_folder, write_all
+from slowwave.files import (
+    at_fault_point,
+    atomic_write,
+    data_folder,
+    file_bytes,
+    fsync_folder,
+    open_file,
+    private_folder,
+    state_folder,
+    write_all,
+)
 from slowwave.locks import locked_file
-from slowwave.places import data_folder, state_folder
 from slowwave.stores.trash import TrashItem
 
 if TYPE_CHECKING:

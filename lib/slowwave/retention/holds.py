@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 import msgspec
 
 from slowwave.errors import CorruptStateError, NotFoundError, UnreadableError, UsageError
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.files import atomic_write, data_folder, file_bytes, private_folder, state_folder
 from slowwave.formats.lines import open_regular, plain_of, read_records
 from slowwave.formats.model import Problem, parse_time
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.tail import lines_backward
 from slowwave.locks import locked_file
-from slowwave.places import data_folder, state_folder
 from slowwave.quantities import told
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.sessions import Member, named_after, paths_of, session_files

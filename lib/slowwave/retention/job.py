@@ -12,14 +12,13 @@ from pathlib import Path
 
 from slowwave.context import Run
 from slowwave.errors import LockHeldError
-from slowwave.files import at_fault_point
+from slowwave.files import archive_folder, at_fault_point, data_folder, state_folder
 from slowwave.formats.codex import home_of
 from slowwave.formats.registry import NAMES
 from slowwave.journal import remove_leftovers
 from slowwave.locks import retaining
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
-from slowwave.places import archive_folder, data_folder, state_folder
 from slowwave.report import UNCONFIRMED, Gate, Report
 from slowwave.retention.audit import AuditLog, Told
 from slowwave.retention.context import Archive, Context, Guards

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from slowwave.errors import CorruptStateError, MovedError, RefusedError, UnreadableError
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.formats.cersei.dialect import Cersei, Mode
 from slowwave.formats.changes import FileState, file_state, rewrite_without
 from slowwave.formats.lines import read_records
@@ -27,7 +27,6 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import with_value
 from slowwave.journal import Form, Journal, done, name_for
 from slowwave.memory.model import name_to_json
-from slowwave.places import state_folder
 from slowwave.report import Item
 from slowwave.retention.audit import AuditLog, Entry, of_shelved
 from slowwave.retention.context import Context, note_failure, reason_of

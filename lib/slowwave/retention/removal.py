@@ -12,14 +12,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.errors import LockHeldError, MovedError, NotFoundError, RefusedError, SlowwaveError, UsageError, told
+from slowwave.files import archive_folder, home_folder
 from slowwave.formats.locks import STORE_LOCK, TRANSCRIPT_LOCK, held_lock, lock_path
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import FoundFile, FoundSession, StoredSession
 from slowwave.journal import remove_leftovers
 from slowwave.locks import WAIT_S, retaining
-from slowwave.places import archive_folder, home_folder
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, Entry, Told, of_item, of_shelved
 from slowwave.retention.context import Archive, Context, is_of_machine, note_failure, reason_of

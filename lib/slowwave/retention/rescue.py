@@ -15,11 +15,10 @@ from typing import NamedTuple, cast
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.files import file_bytes
+from slowwave.files import archive_folder, file_bytes, home_folder
 from slowwave.formats.claude import PROJECTS, ClaudeCode, persons_files, policy_files, sessions_in_home
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import name_from_json
-from slowwave.places import archive_folder, home_folder
 from slowwave.report import Item, Report
 from slowwave.retention.audit import Told, of_shelved
 from slowwave.retention.context import Context, reason_of

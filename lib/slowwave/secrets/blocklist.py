@@ -16,8 +16,7 @@ from unicodedata import normalize
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write, file_bytes, private_folder
-from slowwave.places import data_folder
+from slowwave.files import atomic_write, data_folder, file_bytes, private_folder
 
 FILE = "erased.json"
 ERASED = "[erased]"

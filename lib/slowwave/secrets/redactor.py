@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slowwave.errors import CorruptStateError, UnreadableError
-from slowwave.files import TEMP_PREFIX, fsync_folder, open_file, private_folder, write_all
-from slowwave.places import config_folder
+from slowwave.files import TEMP_PREFIX, config_folder, fsync_folder, open_file, private_folder, write_all
 from slowwave.secrets.blocklist import FILE, Blocked, any_blocked, read_blocked
 from slowwave.settings import Settings
 

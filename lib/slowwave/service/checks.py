@@ -3,6 +3,7 @@
 Nothing is changed, not even a folder made. A check that cannot be carried out is a check that failed.
 """
 
+import base64
 import json
 import os
 import shlex
@@ -11,7 +12,7 @@ import stat
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -21,11 +22,11 @@ from urllib.parse import quote
 
 import msgspec
 
-from slowwave.clock import Clock
 from slowwave.consolidation.gates import read_state
 from slowwave.consolidation.lock import refusal
+from slowwave.context import Clock
 from slowwave.errors import ServerError, SettingsError, SlowwaveError
-from slowwave.files import is_leftover
+from slowwave.files import archive_folder, config_folder, data_folder, is_leftover, scheduler_folder, state_folder
 from slowwave.formats.registry import CLIENTS
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
@@ -40,7 +41,6 @@ from slowwave.models.base import Ask, Meter, ModelError
 from slowwave.models.command import found_program
 from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
-from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
 from slowwave.service.deployments import server_doubts, worker_command
 from slowwave.service.page_server import served_place
 from slowwave.service.server import HOST, is_healthy, kept_port, named_server
@@ -67,21 +67,12 @@ class Check(msgspec.Struct, frozen=True):
 
 
 def checks(
-    settings: Settings,
-    environ: Mapping[str, str],
-    clock: Clock,
-    *,
-    ask_model: bool = False,
-    read_archive: bool = False,
+    settings: Settings, environ: Mapping[str, str], clock: Clock, *, ask_model: bool = False, read_archive: bool = False
 ) -> Iterator[Check]:
     """Yield every check, cheap ones first.
 
-    Args:
-        settings: the settings in force.
-        environ: the environment.
-        clock: what time it is.
-        ask_model: ask the language model one tiny question, where one is set.
-        read_archive: read every byte of the archive.
+    ``ask_model`` asks the language model one tiny question, where one is set; ``read_archive`` reads every byte of the
+    archive.
     """
     yield Check("settings", ok=True, seen="all keys are known and all values well formed")
     yield from scheduler(environ)
@@ -327,11 +318,8 @@ def storage(found: Discovery, mounts: Path = _MOUNTS) -> Check:
         if kind in _NFS and ("nolock" in options or "local_lock=all" in options):
             fix = "mount it with locks; until then dream on one host alone"
             return Check("storage", ok=False, seen=f"{memory} lies on {kind} without locks", fix=fix)
-    return Check("storage", ok=True, seen=f"memory folders lie on {_kinds(kind for kind, _ in kinds.values())}")
-
-
-def _kinds(names: Iterable[str]) -> str:
-    return ", ".join(sorted(set(names))) or "nothing yet"
+    told = ", ".join(sorted({kind for kind, _ in kinds.values()})) or "nothing yet"
+    return Check("storage", ok=True, seen=f"memory folders lie on {told}")
 
 
 def _mount_of(path: Path, table: list[list[str]]) -> tuple[str, list[str]]:
@@ -556,19 +544,12 @@ def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:
     online = [worker["name"] for worker in workers if worker["status"] == "ONLINE"]
     if not online:
         seen = f"no worker of pool {pool} is at work: no night will run"
-        return Check(
-            "worker",
-            ok=False,
-            seen=seen,
-            fix=worker_command(pool),
-        )
+        return Check("worker", ok=False, seen=seen, fix=worker_command(pool))
     return Check("worker", ok=True, seen=f"{len(online)} at work for pool {pool}")
 
 
 def _asked(api: str, path: str, auth: str, body: Mapping[str, Any] | None = None) -> Any:
     """Return what the server answers, None where it has no such thing."""
-    import base64  # noqa: PLC0415 - most servers ask nobody who they are
-
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{api}{path}", data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - the operator's own address
     if auth:

@@ -21,11 +21,7 @@ Switches = dict[tuple[str, str], bool]
 
 
 def read_project(root: Path) -> Document:
-    """Return prefect.yaml of a project as data.
-
-    Raises:
-        UnreadableError: it is missing or not YAML.
-    """
+    """Return prefect.yaml of a project as data."""
     import yaml  # noqa: PLC0415 - only these commands need it
 
     path = root / "prefect.yaml"
@@ -76,11 +72,7 @@ def as_switched(document: Document, switches: Switches) -> Document:
 
 
 def time_zone(asked: str | None) -> str:
-    """Return the IANA name of a zone: the one asked for, else the one of this machine.
-
-    Raises:
-        UsageError: the name is unknown, or the machine does not tell.
-    """
+    """Return the IANA name of a zone: the one asked for, else the one of this machine."""
     if asked is None:
         import tzlocal  # noqa: PLC0415 - only these commands need it
 
@@ -121,12 +113,7 @@ _TOLD: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
 
 
 def require_pool(client: "SyncPrefectClient", pool: str, *, create: bool) -> None:
-    """Make sure that a work pool is there and takes runs; make one of processes when that was asked for.
-
-    Raises:
-        UsageError: it is missing or paused.
-        ServerError: the server refuses to answer.
-    """
+    """Make sure that a work pool is there and takes runs; make one of processes when that was asked for."""
     import httpx  # noqa: PLC0415 - comes with Prefect
     from prefect.client.schemas.actions import WorkPoolCreate  # noqa: PLC0415 - a second that --help does not pay
     from prefect.exceptions import ObjectNotFound  # noqa: PLC0415 - see above
@@ -147,11 +134,7 @@ def require_pool(client: "SyncPrefectClient", pool: str, *, create: bool) -> Non
 
 
 def require_entrypoints(entrypoints: Iterable[str]) -> None:
-    """Load every flow as a worker would.
-
-    Raises:
-        SlowwaveError: one of them does not load.
-    """
+    """Load every flow as a worker would."""
     for entrypoint in entrypoints:
         try:
             load_job(entrypoint)
@@ -161,11 +144,7 @@ def require_entrypoints(entrypoints: Iterable[str]) -> None:
 
 
 def require_compatible(api: str) -> str:
-    """Make sure that a server answers that this Prefect can talk to, and return its version.
-
-    Raises:
-        ServerError: nobody answers, or its major version is another one.
-    """
+    """Make sure that a server answers that this Prefect can talk to, and return its version."""
     from prefect import __version__ as here  # noqa: PLC0415 - a second that --help does not pay
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - see above
 
@@ -239,11 +218,7 @@ def deployed_elsewhere(client: "SyncPrefectClient", document: Document, here: Pa
 
 
 def automations() -> list["AutomationCore"]:
-    """Return what the server shall do by itself.
-
-    Raises:
-        UnreadableError: the file that says so is missing or malformed.
-    """
+    """Return what the server shall do by itself."""
     import yaml  # noqa: PLC0415 - only these commands need it
     from prefect.events.schemas.automations import AutomationCore  # noqa: PLC0415 - a slow import
 

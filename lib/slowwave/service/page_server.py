@@ -21,15 +21,14 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.errors import SlowwaveError, told
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.files import atomic_write, file_bytes, home_folder, private_folder, state_folder
 from slowwave.jobs.conclusion import view_now
 from slowwave.jobs.review import VERBS, Desk, Verb
 from slowwave.jobs.run import memory_folders
 from slowwave.observability.memories import known_of
 from slowwave.observability.page import html_of
-from slowwave.places import home_folder, state_folder
 from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
 
@@ -101,23 +100,14 @@ def _token() -> str:
 
 @dataclass(slots=True)
 class Pages:
-    """What the server answers with.
+    """What the server answers with."""
 
-    Attributes:
-        settings: returns the settings in force.
-        environ: the environment.
-        clock: what time it is.
-        form: what each decision has to send along.
-        lock: one decision at a time.
-        said: what became of the last decision, shown once; ``undo`` is the id by which it is taken back.
-    """
-
-    settings: Callable[[], Settings]
+    settings: Callable[[], Settings]  # returns the settings in force
     environ: Mapping[str, str]
     clock: Clock
-    form: str = field(default_factory=_token)
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    said: str = ""
+    form: str = field(default_factory=_token)  # what each decision has to send along
+    lock: threading.Lock = field(default_factory=threading.Lock)  # one decision at a time
+    said: str = ""  # what became of the last decision, shown once; ``undo`` is the id by which it is taken back
     undo: str = ""
 
     def page(self) -> str:
@@ -247,11 +237,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _refuse(self) -> None:
         self.close_connection = True
-        self._answer(
-            HTTPStatus.FORBIDDEN,
-            _WHOLE,
-            kind="text/plain",
-        )
+        self._answer(HTTPStatus.FORBIDDEN, _WHOLE, kind="text/plain")
 
     def _answer(self, status: HTTPStatus, text: str, kind: str = "text/html") -> None:
         data = text.encode("utf-8", "backslashreplace")
@@ -279,13 +265,7 @@ def _is_same(given: str, wanted: str) -> bool:
 def page_served(settings: Callable[[], Settings], environ: Mapping[str, str], clock: Clock) -> Generator[Place]:
     """Serve the page as long as the block lasts, at the same place as last time where that is free.
 
-    Args:
-        settings: returns the settings in force, asked anew for each page.
-        environ: the environment.
-        clock: what time it is.
-
-    Raises:
-        OSError: no port can be had, or the state folder cannot be written.
+    The settings are asked for anew for each page.
     """
     last, pages = last_place(environ), Pages(settings, environ, clock)
     try:

@@ -24,11 +24,10 @@ from urllib.parse import urlsplit
 import msgspec
 
 from slowwave.errors import ServerError, SlowwaveError, UnreadableError, UsageError
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.files import atomic_write, file_bytes, home_folder, private_folder, scheduler_folder, state_folder
 from slowwave.jobs.run import LEAST_ROOM, require_input, require_places, require_room
 from slowwave.observability.progress import REACH, START, watcher
-from slowwave.places import home_folder, scheduler_folder, state_folder
-from slowwave.settings import load_settings
+from slowwave.settings import Settings, load_settings
 
 if TYPE_CHECKING:
     from prefect import Flow
@@ -81,11 +80,6 @@ def prefect_environment(home: Path) -> dict[str, str]:
     return {**SERVER, "PREFECT_HOME": str(home)}
 
 
-def prefect_home(environ: Mapping[str, str]) -> Path:
-    """Return the folder of Prefect's own files."""
-    return scheduler_folder(environ)
-
-
 def enter_project() -> None:
     """Make the project the current folder, as a worker does.
 
@@ -120,8 +114,10 @@ def run_through_prefect(job: str, parameters: Mapping[str, Any], *, verbose: boo
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project is the one that is asked for.
     """
-    given = _from_anywhere(parameters)
-    _check(given)
+    given, settings = _from_anywhere(parameters)
+    # what the job would refuse is refused before a server is started, which takes half a minute
+    require_places(settings, os.environ, dry_run=True)
+    require_input(settings, os.environ, given.get("project", ""))
     api = named_server(os.environ)
     _prepare(os.environ, verbose=verbose)
     with chdir("."), _reached(api, job) if api else _started(job) as flow:
@@ -188,24 +184,14 @@ def _say_the_rest() -> None:
         service.drain_all(timeout=_LAST_WORDS_S)
 
 
-def _from_anywhere(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters that mean the same in every folder: settings file and store roots as absolute paths."""
+def _from_anywhere(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], Settings]:
+    """Return parameters that mean the same in every folder, files and folders as absolute paths, and their settings."""
     config = parameters.get("config") or _config_here()
-    found = load_settings(
-        os.environ, config=Path(config) if config else None, overrides=parameters.get("overrides", ())
-    )
-    roots = parameters.get("store") or [str(path.expanduser().absolute()) for path in found.store.roots]
-    return {**parameters, "config": config, "store": roots}
-
-
-def _check(given: Mapping[str, Any]) -> None:
-    """Refuse what the job would refuse, before a server is started, which takes half a minute."""
-    config = given["config"]
-    settings = load_settings(
-        os.environ, config=Path(config) if config else None, overrides=given.get("overrides", ())
-    ).with_roots([Path(root) for root in given["store"]])
-    require_places(settings, os.environ, dry_run=True)
-    require_input(settings, os.environ, given.get("project", ""))
+    overrides = parameters.get("overrides", ())
+    settings = load_settings(os.environ, config=Path(config) if config else None, overrides=overrides)
+    roots = parameters.get("store") or [str(path.expanduser().absolute()) for path in settings.store.roots]
+    given = {**parameters, "config": config, "store": roots}
+    return given, settings.with_roots([Path(root) for root in roots])
 
 
 def _config_here() -> str | None:
@@ -217,7 +203,7 @@ def _config_here() -> str | None:
 def _prepare(environ: MutableMapping[str, str], *, verbose: bool) -> None:
     """Set what Prefect reads at import; what the operator has set wins, in the environment or in a profile."""
     environ.setdefault("PREFECT_PROFILES_PATH", str(profiles_path(environ)))
-    for name, value in prefect_environment(prefect_home(environ)).items():
+    for name, value in prefect_environment(scheduler_folder(environ)).items():
         environ.setdefault(name, value)
     # Prefect makes the last folder only, and without its home no server starts
     for folder in (state_folder(environ), Path(environ["PREFECT_HOME"])):
@@ -273,11 +259,7 @@ class _Profiles(msgspec.Struct):
 
 
 def named_server(environ: Mapping[str, str]) -> str:
-    """Return the address of the Prefect server that the environment or Prefect's active profile names, else "".
-
-    Raises:
-        ServerError: the file of the profiles cannot be read.
-    """
+    """Return the address of the Prefect server that the environment or Prefect's active profile names, else ""."""
     return environ.get("PREFECT_API_URL") or _of_profile(environ)
 
 
@@ -305,11 +287,7 @@ def _of_profile(environ: Mapping[str, str]) -> str:
 
 
 def require_address(api: str) -> None:
-    """Refuse an address that no server can have; Prefect must not even be imported with some of them.
-
-    Raises:
-        ServerError: it is malformed.
-    """
+    """Refuse an address that no server can have; Prefect must not even be imported with some of them."""
     try:
         parts = urlsplit(api)
         # reading the port checks it
@@ -438,11 +416,7 @@ def kept_port(home: Path) -> int:
 
 
 def keep_port(home: Path, api: str) -> None:
-    """Note the port of an address, so that links, profiles and bookmarks hold when the server is started again.
-
-    Raises:
-        OSError: the folder cannot be written.
-    """
+    """Note the port of an address, so that links, profiles and bookmarks hold when the server is started again."""
     atomic_write(home / _PORT, f"{urlsplit(api).port}\n".encode())
 
 

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, g
 import msgspec
 
 from slowwave.errors import SettingsError, meant, one_of
-from slowwave.places import config_folder
+from slowwave.files import config_folder
 from slowwave.quantities import Count, Period, parse_duration
 from slowwave.settings.model import ClassRules, Settings
 

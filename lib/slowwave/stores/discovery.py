@@ -8,13 +8,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
+from slowwave.files import archive_folder, is_for_questions
 from slowwave.formats.claude import FOLDER_OF_PROJECT
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.model import Problem, SessionFiles, SessionKind, parse_time
 from slowwave.formats.registry import CLIENTS, client_of
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
 from slowwave.formats.walk import MEMORY, SUFFIXES, Known, Walk
-from slowwave.places import archive_folder, is_for_questions
 from slowwave.secrets.blocklist import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page, catalogue_path, own_catalogue, shown_of

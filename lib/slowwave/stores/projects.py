@@ -15,9 +15,9 @@ from typing import Generic, TypeVar
 import msgspec
 
 from slowwave.errors import NotFoundError, SettingsError, UnreadableError, meant
+from slowwave.files import data_folder, home_folder
 from slowwave.formats.claude import FOLDER_OF_PROJECT
 from slowwave.formats.sessions import SUFFIX, Place, StoredSession, StoreProblem
-from slowwave.places import data_folder, home_folder
 from slowwave.settings import Settings
 
 T = TypeVar("T")

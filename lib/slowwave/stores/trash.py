@@ -21,14 +21,16 @@ from typing import Literal, cast
 
 import msgspec
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.files import (
     TEMP_PREFIX,
     at_fault_point,
     atomic_write,
+    data_folder,
     file_bytes,
     fsync_folder,
+    home_folder,
     is_leftover,
     move_file,
     private_folder,
@@ -40,7 +42,6 @@ from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import FoundSession, StoredSession, StoreProblem, part_name, session_stem
 from slowwave.formats.walk import SIDE_FOLDER
 from slowwave.locks import locked_file
-from slowwave.places import data_folder, home_folder
 from slowwave.stores.activity import claimed_by
 from slowwave.stores.roots import read_head
 

@@ -16,9 +16,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.clock import FixedClock
 from slowwave.consolidation.effect.demands import write_points
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.commands import bring_commands, pages_of

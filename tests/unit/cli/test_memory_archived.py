@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import main
-from slowwave.places import archive_folder
+from slowwave.files import archive_folder
 from slowwave.stores.archive.pack import PackedSession, Wanted, write_pack
 from tests.unit.consolidation.dreams import House
 

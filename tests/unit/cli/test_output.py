@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from slowwave.cli.output import counted, say, say_json, warn
+from slowwave.cli.terminal import counted, say, say_json, warn
 
 ODD = b"caf\xe9".decode("utf-8", "surrogateescape")
 

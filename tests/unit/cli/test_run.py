@@ -18,7 +18,6 @@ from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, UNREADABLE, US
 from slowwave.jobs import JOBS, run, story
 from slowwave.report import Report
 from slowwave.samples import build
-from slowwave.service import server
 
 
 @pytest.fixture
@@ -181,7 +180,7 @@ def test_a_server_is_for_those_who_ask_for_one_or_have_one(
         asked.append(job)
         return Report(job, "r").to_builtins()
 
-    monkeypatch.setattr(server, "run_through_prefect", through)
+    monkeypatch.setattr("slowwave.cli.run.run_through_prefect", through)
     extract = ["run", "extract", "--dry-run", "--store", str(store)]
     assert main(extract) == DONE
     assert asked == []

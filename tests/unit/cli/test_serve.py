@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import service
-from slowwave.service import server
-from slowwave.service.server import prefect_home
+from slowwave.files import scheduler_folder
 
 
 @pytest.fixture
@@ -23,7 +22,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, own_home: Path) -> list[int]:
         ports.append(port)
         yield f"http://127.0.0.1:{port or free_port()}/api"
 
-    monkeypatch.setattr(server, "own_server", started)
+    monkeypatch.setattr(service, "own_server", started)
     # what a server is given is set in the environment, and taken back behind this test
     monkeypatch.setattr(os, "environ", {**os.environ, "HOME": str(own_home)})
     os.environ.pop("PREFECT_API_URL", None)
@@ -69,7 +68,7 @@ def test_a_port_that_is_asked_for_is_kept_from_then_on(asked: list[int]) -> None
 
 @pytest.mark.parametrize("text", ["", "none", "0", "65536"])
 def test_a_note_of_no_port_is_as_good_as_none(asked: list[int], text: str) -> None:
-    home = prefect_home(os.environ)
+    home = scheduler_folder(os.environ)
     home.mkdir(parents=True)
     (home / "server.port").write_text(text)
     served()

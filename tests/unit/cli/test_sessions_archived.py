@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.places import archive_folder, state_folder
+from slowwave.files import archive_folder, state_folder
 from slowwave.retention.audit import AuditLog
 from slowwave.settings import Settings, StoreSettings
 from tests.unit.secrets.keys import give_key

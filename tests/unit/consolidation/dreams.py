@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from slowwave.clock import FixedClock
 from slowwave.consolidation.job import consolidate_project
+from slowwave.context import FixedClock
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.extracted import write_extraction

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from slowwave.clock import FixedClock
 from slowwave.consolidation.inbox import Waiting, accept_fact, inbox
+from slowwave.context import FixedClock
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.model import DROPS, RETRACTS, Candidate, Replaces, candidate_id
 from slowwave.memory.undo import undo

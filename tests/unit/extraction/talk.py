@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.formats.model import SessionFiles, SessionKind
 from slowwave.formats.sessions import StoredSession
 from slowwave.settings import ExtractionSettings, Settings

@@ -16,7 +16,7 @@ WEEK = """
 import hashlib, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.jobs.run import Run
 from slowwave.jobs.story import run_job
 from slowwave.samples import build

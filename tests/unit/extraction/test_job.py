@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from slowwave import files
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.extraction import job
 from slowwave.extraction.job import extract_sessions
 from slowwave.formats.model import SessionOrigin

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import private_folder
+from slowwave.files import home_folder, private_folder
 from slowwave.formats.changes import append_record
 from slowwave.formats.client import Client
 from slowwave.formats.lines import read_records
@@ -14,7 +14,6 @@ from slowwave.formats.model import Message, Origin, Role, SessionFiles, Text, Tr
 from slowwave.formats.sessions import FoundSession, Place, StoreProblem
 from slowwave.formats.walk import K, Walk
 from slowwave.formats.writing import Draft, Target, Writer
-from slowwave.places import home_folder
 
 
 class Jot(msgspec.Struct):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import UsageError
 from slowwave.formats.model import SessionFiles, Text
 from slowwave.formats.registry import CLIENTS, by_name, detect, read_for_context

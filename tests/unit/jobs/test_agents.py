@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.clock import FixedClock
 from slowwave.consolidation.facts import CAP
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.evidence import totals, verify

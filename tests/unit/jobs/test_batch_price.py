@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.conclusion import outcome_of
 from slowwave.jobs.portions import extract_portion, whole_portion
 from slowwave.jobs.steps import hand_over

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.clock import FixedClock, SystemClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run, SystemClock
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.portions import Share, manifest_of, plan_batches, plan_groups, read_manifest, write_manifest

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.errors import UnreadableError
 from slowwave.jobs import story
 from slowwave.jobs.portions import extract_portion, group_portion

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from slowwave.cli import main
-from slowwave.clock import SystemClock
+from slowwave.context import SystemClock
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.jobs import steps
 from slowwave.jobs.run import discreet, discreet_error

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import main
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.steps import propose_everywhere
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files

@@ -3,8 +3,7 @@
 from datetime import timedelta
 from pathlib import Path
 
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.run import journal_of, language_model, note_account
 from slowwave.jobs.story import run_job
 from slowwave.models.base import Meter, Usage

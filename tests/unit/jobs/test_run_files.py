@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.files import TEMP_PREFIX
 from slowwave.jobs.run import KEPT
 from slowwave.jobs.story import run_job

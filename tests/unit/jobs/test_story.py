@@ -13,8 +13,7 @@ import pytest
 from msgspec.structs import replace as replace_in
 
 from slowwave.cli.status import every, short
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs import steps
 from slowwave.jobs.status import standings

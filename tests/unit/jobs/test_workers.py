@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs import portions
 from slowwave.jobs.portions import (
     Reports,

@@ -17,8 +17,7 @@ from mcp_types import CallToolResult, ListRootsResult, Root, TextContent
 from pydantic import FileUrl
 
 from slowwave.cli import main
-from slowwave.mcp.answers import MOST_ANSWER, NOTE
-from slowwave.mcp.server import server_of
+from slowwave.mcp import MOST_ANSWER, NOTE, server_of
 from slowwave.settings import load_settings
 from tests.unit.extraction import talk
 from tests.unit.extraction.talk import Talk
@@ -368,7 +367,7 @@ def test_the_command_speaks_the_protocol_on_its_standard_streams(root: Path) -> 
 def test_without_the_package_the_command_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delitem(sys.modules, "slowwave.mcp.server", raising=False)
+    monkeypatch.delitem(sys.modules, "slowwave.mcp", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server.lowlevel", None)
     assert main(["mcp"]) == 2
     assert "slowwave[mcp]" in capsys.readouterr().err

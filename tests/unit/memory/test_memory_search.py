@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import main
-from slowwave.mcp.answers import Asked, MemorySearch, MemoryWhy, answer
+from slowwave.mcp import Asked, MemorySearch, MemoryWhy, answer
 from slowwave.memory.book import Memory
 from slowwave.memory.foreign import ForeignBook, ForeignLine, Provenance, Source, write_foreign
 from slowwave.memory.guard import OWN_FOLDER

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import SettingsError
+from slowwave.files import is_for_questions
 from slowwave.locks import is_running
 from slowwave.models import model_of
 from slowwave.models.base import (
@@ -25,7 +26,6 @@ from slowwave.models.base import (
     ModelUnavailableError,
 )
 from slowwave.models.command import CommandModel, agent_of
-from slowwave.places import is_for_questions
 from slowwave.settings import ModelSettings, Settings, load_settings
 
 SCHEMA = {

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.observability.page import html_of, markdown_of
-from slowwave.observability.sections import View, Week, sections, weeks_of
+from slowwave.observability.page import View, Week, html_of, markdown_of, sections, weeks_of
 from slowwave.retention.audit import Action, Line
 from tests.unit.observability.nights import a_busy_month, a_night
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.letters import visible
+from slowwave.hostile import visible
 from slowwave.reading.pastes import own_words, parts_of
 
 RULE = "always use tabs"

@@ -10,8 +10,7 @@ from uuid import UUID
 
 import msgspec
 
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.jobs.run import for_all
 from slowwave.jobs.steps import retain_everywhere
 from slowwave.jobs.story import run_job

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 
 from slowwave.cli import main
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import DONE, REFUSED
 from slowwave.formats.crabtalk.write import CrabtalkWriter
 from slowwave.formats.ulid.write import UlidWriter

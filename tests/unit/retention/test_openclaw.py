@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from slowwave.files import archive_folder
 from slowwave.formats.openclaw.store import read_store
-from slowwave.places import archive_folder
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import place_hold

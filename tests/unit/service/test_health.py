@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from slowwave.cli import main
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.memory.guard import sibling
 from slowwave.samples import build
 from slowwave.service.checks import Check, checks

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import UNREADABLE, NotFoundError, ServerError, UnreadableError, UnwritableError, UsageError
+from slowwave.files import scheduler_folder
 from slowwave.jobs import run
 from slowwave.samples import build
 from slowwave.service import server
@@ -17,7 +18,6 @@ from slowwave.service.server import (
     named_server,
     own_server,
     prefect_environment,
-    prefect_home,
     project_root,
     require_address,
     run_through_prefect,
@@ -32,9 +32,9 @@ def test_the_checkout_is_the_project() -> None:
 
 
 def test_prefects_files_lie_in_the_state_folder_unless_told_otherwise() -> None:
-    assert prefect_home({"HOME": "/h"}) == Path("/h/.local/state/slowwave/prefect")
-    assert prefect_home({"HOME": "/h", "XDG_STATE_HOME": "/s"}) == Path("/s/slowwave/prefect")
-    assert prefect_home({"HOME": "/h", "PREFECT_HOME": "/p"}) == Path("/p")
+    assert scheduler_folder({"HOME": "/h"}) == Path("/h/.local/state/slowwave/prefect")
+    assert scheduler_folder({"HOME": "/h", "XDG_STATE_HOME": "/s"}) == Path("/s/slowwave/prefect")
+    assert scheduler_folder({"HOME": "/h", "PREFECT_HOME": "/p"}) == Path("/p")
 
 
 def test_a_server_of_ours_tells_nobody_and_survives_a_restart(tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_relative_roots_mean_the_folder_that_the_command_was_called_from(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SLOWWAVE_STORE__ROOTS", "here")
-    assert server._from_anywhere({})["store"] == [str(tmp_path / "here")]
-    assert server._from_anywhere({"store": ["/there"]})["store"] == ["/there"]
+    assert server._from_anywhere({})[0]["store"] == [str(tmp_path / "here")]
+    assert server._from_anywhere({"store": ["/there"]})[0]["store"] == ["/there"]
 
 
 PROFILES = """

@@ -13,8 +13,7 @@ from urllib.parse import urlencode
 import pytest
 
 from slowwave.cli import main
-from slowwave.clock import FixedClock
-from slowwave.context import Run
+from slowwave.context import FixedClock, Run
 from slowwave.errors import DONE, REFUSED
 from slowwave.jobs.review import Desk, Waits
 from slowwave.jobs.run import memory_folders

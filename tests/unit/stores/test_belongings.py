@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slowwave import files
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import LockHeldError, MovedError, RefusedError
 from slowwave.formats.locks import lock_path
 from slowwave.formats.openclaw.store import read_store

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from slowwave.places import state_folder
+from slowwave.files import state_folder
 from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.discovery import list_sessions
 from slowwave.stores.search.index import SearchIndex, index_path

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from slowwave import files
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UsageError
 from slowwave.formats.model import ToolCall
 from slowwave.formats.writing import Compaction

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from slowwave import files
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError, UsageError
 from slowwave.formats.sessions import FoundFile, FoundSession
 from slowwave.stores.roots import found_sessions, meant_session

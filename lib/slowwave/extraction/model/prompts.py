@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slowwave.extraction.model.operations import form_of, list_of
-from slowwave.letters import visible
+from slowwave.hostile import visible
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.effects import Asked
 from slowwave.memory.model import Candidate

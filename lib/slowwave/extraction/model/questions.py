@@ -13,8 +13,7 @@ from slowwave.extraction.model.operations import SCHEMA, SCHEMA_NAME, is_reply
 from slowwave.extraction.model.prompts import JUDGE, JUDGE_NAME, JUDGE_SCHEMA, LINE_FORM, SYSTEM, material
 from slowwave.extraction.model.quotations import Cited
 from slowwave.extraction.model.verification import FAILED, PROVEN, TASK, Accepted, Verified
-from slowwave.hostile import is_hostile
-from slowwave.letters import one_line
+from slowwave.hostile import is_hostile, one_line
 from slowwave.memory.model import Candidate
 from slowwave.models.base import (
     Answer,

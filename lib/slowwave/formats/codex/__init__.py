@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any, cast
 
 from slowwave.errors import LockHeldError, RefusedError, UnreadableError, UsageError
+from slowwave.files import home_folder
 from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Hook, is_folder
 from slowwave.formats.lines import PACKED, is_compressed
 from slowwave.formats.model import SessionFiles, Transcript, whole
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
 from slowwave.formats.walk import SUFFIXES, Header, K, Walk, known_folder, sessions_naming
-from slowwave.places import home_folder
 
 SESSIONS, ARCHIVED, INDEX = "sessions", "archived_sessions", "session_index.jsonl"
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,127}")

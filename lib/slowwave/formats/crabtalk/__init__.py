@@ -11,10 +11,10 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
+from slowwave.files import home_folder
 from slowwave.formats.client import Client, CompactionRules, Guess, is_folder
 from slowwave.formats.sessions import SUFFIX, FoundSession, Place, StoredSession, StoreProblem
 from slowwave.formats.walk import K, Walk, known_folder
-from slowwave.places import home_folder
 
 CRABTALK_HOME = ".crabtalk"
 CRABTALK_SESSIONS = "sessions"

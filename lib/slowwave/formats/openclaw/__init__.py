@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from slowwave.files import home_folder
 from slowwave.formats.client import Belongings, CompactionRules, DeliveryRules, is_folder
 from slowwave.formats.pi import TreeFiles
 from slowwave.formats.sessions import (
@@ -19,7 +20,6 @@ from slowwave.formats.sessions import (
     key_in_database,
 )
 from slowwave.formats.walk import K, Walk, names_in
-from slowwave.places import home_folder
 
 if TYPE_CHECKING:
     from slowwave.formats.notes import Note

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowwave.errors import UnreadableError
+from slowwave.files import home_folder
 from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess
 from slowwave.formats.model import whole
 from slowwave.formats.sessions import FoundFile, FoundSession, Place, StoredSession, StoreProblem, key_in_database
 from slowwave.formats.walk import K, Walk
-from slowwave.places import home_folder
 
 if TYPE_CHECKING:
     from slowwave.formats.opencode.storage import Overview

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.formats.database import is_database, opened_read_only, text_of
 from slowwave.formats.lines import relaxed_collector

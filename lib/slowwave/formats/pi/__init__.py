@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
+from slowwave.files import home_folder
 from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess, is_folder
 from slowwave.formats.sessions import Place, StoredSession, StoreProblem, session_id
 from slowwave.formats.walk import Header, known_folder, sessions_naming
-from slowwave.places import home_folder
 
 _FOLDER = re.compile(r"--.*--\Z", re.DOTALL)
 _SESSIONS = "sessions"

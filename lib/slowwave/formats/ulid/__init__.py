@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.files import home_folder
 from slowwave.formats.client import Belongings, Client, CompactionRules
 from slowwave.formats.model import REFUSALS, SessionOrigin
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
 from slowwave.formats.walk import K, Walk
-from slowwave.places import home_folder
 
 ULID_HOME = ".agent"
 ULID_SESSIONS = "sessions"

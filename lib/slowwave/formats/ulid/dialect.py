@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 import orjson
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.errors import CorruptStateError, UsageError
 from slowwave.formats.client import Told
 from slowwave.formats.messages import chain, read_linear

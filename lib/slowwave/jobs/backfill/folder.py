@@ -20,13 +20,12 @@ from slowwave.errors import CorruptStateError, LockHeldError, NotFoundError
 from slowwave.extraction.candidates import Quarantined
 from slowwave.extraction.gates import Failure, Refused
 from slowwave.extraction.selection import EXTRACTOR
-from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.portions import packed, unpacked
 from slowwave.journal import Form, read_note
 from slowwave.locks import is_locked, locked_file
 from slowwave.memory.model import Candidate, ExtractedRange
-from slowwave.places import state_folder
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project
 

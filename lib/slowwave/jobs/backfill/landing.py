@@ -14,7 +14,7 @@ from time import perf_counter, time
 
 import msgspec
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import CorruptStateError, MovedError, SlowwaveError, told
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.candidates import QUARANTINE_FILE as QUARANTINE

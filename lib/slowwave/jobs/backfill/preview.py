@@ -18,6 +18,7 @@ import msgspec
 from slowwave.extraction.job import ask_model, extract_one
 from slowwave.extraction.model.summary import USUAL_ANSWER
 from slowwave.extraction.selection import EXTRACTOR
+from slowwave.files import home_folder
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, Wanted, past_runs
 from slowwave.jobs.backfill.plan import note_versions, plan_backfill
@@ -26,7 +27,6 @@ from slowwave.jobs.parameters import BackfillParameters, run_of
 from slowwave.jobs.portions import PAYS_FROM_BYTES
 from slowwave.models.base import prices_of
 from slowwave.models.batch import DISCOUNT
-from slowwave.places import home_folder
 from slowwave.report import Item, Report, counted, readable
 from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 

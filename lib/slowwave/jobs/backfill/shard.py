@@ -27,14 +27,14 @@ from typing import Any
 
 import msgspec
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import SlowwaveError, UsageError, told
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.gates import FAILURES, MOST_ATTEMPTS, Failure
 from slowwave.extraction.job import ask_model, extract_one
 from slowwave.extraction.ranges import PartState, part_state, ranges_of
 from slowwave.extraction.session import Read, new_ranges
-from slowwave.files import write_all
+from slowwave.files import home_folder, write_all
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
 from slowwave.formats.sessions import StoredSession
@@ -46,7 +46,6 @@ from slowwave.locks import beside_jobs, deaf_to_interrupts
 from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json
 from slowwave.models.base import Answer, Ask, Form, LanguageModel, Usage, estimated_tokens
 from slowwave.observability.progress import watcher
-from slowwave.places import home_folder
 from slowwave.report import Report
 from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 from slowwave.stores.projects import Project

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from slowwave.clock import Clock, SystemClock
+from slowwave.context import Clock, SystemClock
 from slowwave.errors import RefusedError
 from slowwave.memory.book import read_book, standing_of
 from slowwave.memory.delivery.hooks import follow, prune_tables

@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, cast
 import msgspec
 
 from slowwave.errors import MovedError, RefusedError, UnreadableError
-from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder
+from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder, state_folder
 from slowwave.formats.client import Hook
 from slowwave.formats.registry import CLIENTS as KNOWN
 from slowwave.formats.sessions import StoredSession
-from slowwave.letters import one_line
+from slowwave.hostile import one_line
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.hook import name_of
 from slowwave.memory.delivery.register import Hooked, Register
 from slowwave.memory.delivery.targets import unfit
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.model import name_from_json, name_to_json
-from slowwave.places import state_folder
 from slowwave.stores.activity import latest_version, version_order
 from slowwave.stores.projects import Project
 

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.clock import Clock, SystemClock
+from slowwave.context import Clock, SystemClock
 from slowwave.errors import CorruptStateError, SlowwaveError, told
-from slowwave.files import atomic_write, private_folder
+from slowwave.files import atomic_write, data_folder, private_folder
 from slowwave.locks import locked_file
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.ledger import line_hash
 from slowwave.memory.model import name_from_json
-from slowwave.places import data_folder
 from slowwave.report import Item
 from slowwave.settings import Settings
 

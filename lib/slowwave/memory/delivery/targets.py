@@ -20,10 +20,10 @@ from typing import Any, cast
 
 import orjson
 
+from slowwave.files import home_folder
 from slowwave.formats.claude import CLIENT as CLAUDE_CODE
 from slowwave.formats.registry import CLIENTS as KNOWN
 from slowwave.formats.registry import client_of
-from slowwave.places import home_folder
 from slowwave.stores.activity import latest_version, version_order
 from slowwave.stores.projects import Project, spelled
 

@@ -13,12 +13,11 @@ import msgspec
 
 from slowwave.context import Run
 from slowwave.errors import SlowwaveError
-from slowwave.files import at_fault_point, file_bytes, private_folder
+from slowwave.files import at_fault_point, file_bytes, private_folder, state_folder
 from slowwave.formats.changes import append_record, append_records
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Means
 from slowwave.memory.model import name_from_json, name_to_json
-from slowwave.places import state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.mask import Place
 from slowwave.retention.erase.memory import Gone, what_goes

@@ -19,7 +19,15 @@ from typing import Any
 import msgspec
 
 from slowwave.errors import RefusedError, SlowwaveError
-from slowwave.files import at_fault_point, fsync_folder
+from slowwave.files import (
+    archive_folder,
+    at_fault_point,
+    data_folder,
+    fsync_folder,
+    home_folder,
+    scheduler_folder,
+    state_folder,
+)
 from slowwave.formats.claude.write import ClaimedWriter
 from slowwave.formats.database import names_row, row_in
 from slowwave.formats.lines import PACKED
@@ -37,7 +45,6 @@ from slowwave.memory.ledger import VERSION, Event, read_ledger
 from slowwave.memory.model import Evidence, iso, name_from_json
 from slowwave.memory.team import parsed, shared_files, shared_folder
 from slowwave.memory.transaction import recover
-from slowwave.places import archive_folder, data_folder, home_folder, scheduler_folder, state_folder
 from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Eraser
 from slowwave.retention.erase.mask import STUCK, Place, marked, overwritten

@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from slowwave.errors import MovedError, RefusedError
-from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folder
+from slowwave.files import REPORT, at_fault_point, atomic_write, file_bytes, fsync_folder
 from slowwave.memory.authors import FILE as WRITES
 from slowwave.memory.book import replay
 from slowwave.memory.candidates import FILE as CANDIDATES
@@ -27,7 +27,6 @@ from slowwave.memory.ledger import Event, encode_events, line_hash, parse_ledger
 from slowwave.memory.model import Candidate, Evidence, name_to_json
 from slowwave.memory.pages import statements
 from slowwave.memory.transaction import Change, commit
-from slowwave.places import REPORT
 from slowwave.retention.erase.mask import STUCK, Masked, Place, marked, overwritten
 from slowwave.retention.erase.subjects import What
 

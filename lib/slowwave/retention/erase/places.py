@@ -17,13 +17,20 @@ from pathlib import Path
 from struct import unpack_from
 
 from slowwave.errors import RefusedError, SlowwaveError
-from slowwave.files import at_fault_point, file_bytes
+from slowwave.files import (
+    archive_folder,
+    at_fault_point,
+    config_folder,
+    data_folder,
+    file_bytes,
+    scheduler_folder,
+    state_folder,
+)
 from slowwave.formats.database import HEADER, opened_read_only
 from slowwave.formats.registry import CLIENTS
 from slowwave.journal import remove_leftovers
 from slowwave.memory.folder import global_folder
 from slowwave.memory.guard import OWN_FOLDER
-from slowwave.places import archive_folder, config_folder, data_folder, scheduler_folder, state_folder
 from slowwave.report import NOT_SEARCHED, Item
 from slowwave.retention.erase.eraser import Eraser, Names
 from slowwave.retention.erase.mask import STUCK, Place, is_packed, layers, overwritten

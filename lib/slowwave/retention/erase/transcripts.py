@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.clock import Clock
+from slowwave.context import Clock
 from slowwave.errors import MovedError, NotFoundError, SlowwaveError, UnreadableError
-from slowwave.files import file_bytes, replacement, write_all
+from slowwave.files import archive_folder, file_bytes, replacement, write_all
 from slowwave.formats.changes import FileState, copy_range, file_state
 from slowwave.formats.database import RowReader
 from slowwave.formats.lines import PACKED, open_plain, raw_lines
@@ -28,7 +28,6 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.journal import Form, Journal, name_for, outcome
 from slowwave.locks import locked_file
 from slowwave.memory.model import name_from_json, name_to_json
-from slowwave.places import archive_folder
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.erase.mask import STUCK, Place, masked
 from slowwave.retention.erase.subjects import What

@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import private_folder, write_all
+from slowwave.files import archive_folder, private_folder, state_folder, write_all
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import FoundFile, FoundSession, StoreProblem
-from slowwave.places import archive_folder, state_folder
 from slowwave.secrets.blocklist import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import Pack, PackedFile

@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.files import private_folder
+from slowwave.files import archive_folder, private_folder, state_folder
 from slowwave.formats.client import LaterDialect, RecordDialect
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.messages import without_reminders
@@ -27,7 +27,6 @@ from slowwave.formats.model import REFUSALS, Injected, Message, SessionFiles, Te
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import SUFFIX
 from slowwave.formats.tail import hash_before
-from slowwave.places import archive_folder, state_folder
 from slowwave.secrets.blocklist import ERASED, Blocked
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.archive.sessions import laid_out

@@ -8,10 +8,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from slowwave.clock import FixedClock
 from slowwave.compaction.run import Compacting
 from slowwave.compaction.story import compact_sessions
 from slowwave.compaction.summary import Summarise, by_ledger
+from slowwave.context import FixedClock
 from slowwave.formats.model import Message, SessionFiles, Text, ToolCall
 from slowwave.formats.registry import by_name, read_for_context
 from slowwave.formats.sessions import StoredSession

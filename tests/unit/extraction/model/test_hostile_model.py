@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from slowwave.clock import FixedClock
 from slowwave.consolidation.inbox import inbox
 from slowwave.consolidation.job import consolidate_project
+from slowwave.context import FixedClock
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
 from slowwave.memory.undo import undo

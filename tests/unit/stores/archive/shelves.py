@@ -7,7 +7,7 @@ import stat
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from slowwave.places import archive_folder
+from slowwave.files import archive_folder
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import SUFFIX, PackedSession, Wanted, write_pack
 from slowwave.stores.archive.shelf import RowsByPath, with_rows

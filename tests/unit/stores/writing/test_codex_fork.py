@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.formats.codex.dialect import CODEX
 from slowwave.formats.codex.write import CodexWriter, ordered_id

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from slowwave import files
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.formats.crabtalk.dialect import CRABTALK
 from slowwave.formats.crabtalk.write import CrabtalkWriter, file_of

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.formats.registry import CLIENTS
 from slowwave.formats.writing import Compaction, Means, checked

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slowwave import files
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.errors import LockHeldError, NotFoundError, UsageError
 from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
 from slowwave.formats.ulid import write as ulid

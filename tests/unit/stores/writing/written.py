@@ -9,7 +9,7 @@ from uuid import UUID
 
 import orjson
 
-from slowwave.clock import FixedClock
+from slowwave.context import FixedClock
 from slowwave.library import Sessions
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)

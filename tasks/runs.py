@@ -1,17 +1,20 @@
 """What a run looks like in the scheduler: its name, its lines in the log, how far it is, and no secret in its errors.
 
-How far it is shows an artifact that moves by five percent at a time.
+How far it is shows an artifact that moves by five percent at a time. A step that may be repeated finds done what it did
+before, or does it again with the same result.
 """
 
 import logging
 import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from typing import cast
+from typing import ParamSpec, TypeVar, cast
 from uuid import UUID
 
 import httpx
+from prefect import Task
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
+from prefect.cache_policies import NO_CACHE
 from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 from prefect.logging.handlers import APILogHandler
@@ -81,13 +84,7 @@ def progress(key: str, number: int) -> Callable[[int], None]:
 
 
 class Shown:
-    """Shows how far one step is as an artifact, and tells whoever else watches.
-
-    Args:
-        key: of the artifact.
-        step: the step that is shown.
-        other: who else watches.
-    """
+    """Shows how far one step is as an artifact, and tells whoever else watches."""
 
     def __init__(self, key: str, step: str, other: Watcher) -> None:
         self._key, self._step, self._other = key, step, other
@@ -106,3 +103,22 @@ class Shown:
             self._done += 1
             self._show(self._done)
         self._other.done(step, what)
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+# How often it is tried again, after so many seconds.
+RETRIES, DELAYS_S, JITTER = 2, [5.0, 30.0], 0.5
+
+
+def repeatable(*, named: str | None = None, timeout_s: float | None = None) -> Callable[[Callable[P, R]], Task[P, R]]:
+    """Make a task of a function: it is tried three times, and what it raises holds no secret.
+
+    ``named`` is the name of its run, with the arguments in braces; ``timeout_s`` only breaks a hung file system out.
+    """
+
+    def made(step: Callable[P, R]) -> Task[P, R]:
+        once = Task(discreet_errors()(step), cache_policy=NO_CACHE, task_run_name=named, timeout_seconds=timeout_s)
+        return once.with_options(retries=RETRIES, retry_delay_seconds=DELAYS_S, retry_jitter_factor=JITTER)
+
+    return made

@@ -1,1 +1,0 @@
-"""Search from inside an agent: memories and sessions of its project over the Model Context Protocol."""
