@@ -18,7 +18,7 @@ from slowwave.reading.statements import Statement, sentences
 
 # Log-odds from which on a message is doubted, chosen where of others' words hardly any get through (make quality
 # SECTION=fresh).
-_BAR = -2.8
+_BAR = -2.4
 # of somebody who asks for their own words to be remembered it takes more to doubt that they are their own
 _ASKED_BAR = 0.0
 # what stands behind a colon, or above a name, was perhaps handed over, whoever leads to it in whatever words
@@ -43,7 +43,8 @@ def theirs(every: Sequence[Statement], known: Weights) -> float:
     Who hands over somebody's words says so in one sentence of several, before them or behind.
     """
     score = max((_score(one, every, known) for one in every), default=0.0)
-    is_led = any(_COLON.search(one.text) for one in every) or any(_SIGNED.search(one.said.own) for one in every[:1])
+    is_led = any(_COLON.search(one.text) or (one.under and not one.is_entry) for one in every)
+    is_led = is_led or any(_SIGNED.search(one.said.own) for one in every[:1])
     return score + _LED if is_led else score
 
 
