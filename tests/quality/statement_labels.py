@@ -27,6 +27,7 @@ from tests.quality.reading import line_at, transcript_of
 
 FOLDER = Path(__file__).parent / "labels"
 _LEAST_CHARS = 12
+_LEAST_SHARE = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +108,8 @@ def judged(session: str, reader: str = "") -> tuple[Judged, ...]:
             told = statements(item)
             for one in told:
                 mark = _mark_of(one.text, wanted.get(line, ()))
+                if mark and item.speaker == "person" and _is_little(one.text, mark):
+                    continue
                 features = frozenset(around.features(one))
                 whose = frozenset(spoken(one, told)) if item.speaker == "person" else frozenset[str]()
                 found.append(
@@ -149,6 +152,11 @@ def _mark_of(text: str, given: Sequence[tuple[str, Mark]]) -> Mark | None:
     words = words_of(text)
     inside = [m for marked, m in given if marked and (_overlap(words, marked))]
     return max(inside, key=lambda mark: mark.grade, default=None)
+
+
+def _is_little(text: str, mark: Mark) -> bool:
+    """Say whether a statement is a small part of what a reader marked: which part was meant, nobody said."""
+    return mark.start >= 0 and len(text) < _LEAST_SHARE * (mark.end - mark.start)
 
 
 def _overlap(words: str, marked: str) -> bool:
