@@ -375,6 +375,7 @@ CHANGED: dict[str, frozenset[str] | None] = {
     "offline/4": None,
     "offline/5": None,
     "offline/6": None,
+    "offline/7": None,
 }
 
 
