@@ -6,8 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, cast
 
-from slowwave.compaction.tokens import fields_of
-from slowwave.formats.model import Message, Span, ToolCall, ToolResult
+from slowwave.formats.model import Message, Span, ToolCall, ToolResult, fields_of
 from slowwave.hostile import one_line, visible
 from slowwave.reading.harness import command_in, line_in, output_of
 from slowwave.shell.commands import (

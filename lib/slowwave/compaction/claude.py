@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
-
-import msgspec
+from typing import Any
 
 from slowwave.compaction.items import Item, items_of, usage_of
 from slowwave.compaction.tokens import CLAUDE
 from slowwave.formats.claude.dialect import FILLER
 from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import REFUSALS, Message, Origin, ToolResult
+from slowwave.formats.model import Message, Origin, ToolResult, object_in, whole
 
 _SYNTHETIC = "<synthetic>"
 _IS_SUMMARY = re.compile(rb'"isCompactSummary": ?true')
@@ -55,7 +53,7 @@ def _without_summary(message: Message) -> list[Message]:
 
 def _part(message: Message, start: int, stop: int, *, is_summary: bool) -> Message:
     blocks, sources = message.blocks[start:stop], message.sources[start:stop]
-    record = _decoded(sources[0].raw)
+    record = whole(sources[0].raw)
     own = record.get("uuid")
     origin: Origin = "typed"
     if is_summary:
@@ -72,13 +70,4 @@ def _answer_of(item: Item) -> Mapping[str, Any]:
     """Return an answer in the API's own form, from the last record of it."""
     if item.kind != "assistant" or item.message is None or not item.message.sources:
         return {}
-    message = _decoded(item.message.sources[-1].raw).get("message")
-    return cast("Mapping[str, Any]", message) if isinstance(message, dict) else {}
-
-
-def _decoded(raw: bytes) -> dict[str, Any]:
-    try:
-        value: object = msgspec.json.decode(raw)
-    except REFUSALS:
-        return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return object_in(whole(item.message.sources[-1].raw), "message")

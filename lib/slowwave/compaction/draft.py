@@ -34,6 +34,7 @@ from slowwave.compaction.run import Compacting
 from slowwave.compaction.summary import Gone, Summary, summary_of
 from slowwave.compaction.tokens import PI
 from slowwave.errors import UsageError
+from slowwave.formats.model import text_in
 from slowwave.formats.pi.dialect import PiTranscript
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import StoredSession
@@ -280,8 +281,8 @@ def branch_summary(session: StoredSession, message_id: str, run: Compacting) -> 
     if not client_of(session.dialect).compacting.has_branches:
         raise UsageError(f"{session.id}: {session.dialect} has no summaries of branches; nothing was written")
     read = cast("PiTranscript", by_name(session.dialect).read(session.files))
-    cwd = first_record(session.files.paths[0]).get("cwd")
-    items = pi_items(read.path, read.loaded, cwd if isinstance(cwd, str) else "")
+    cwd = text_in(first_record(session.files.paths[0]), "cwd")
+    items = pi_items(read.path, read.loaded, cwd)
     at = next((number for number, item in enumerate(items) if item.id == message_id), None)
     if at is None:
         raise unknown(message_id, session.id)
@@ -290,7 +291,7 @@ def branch_summary(session: StoredSession, message_id: str, run: Compacting) -> 
         raise UsageError(f"{session.id}: nothing was said after {message_id}; leave out --summarise")
     calls = (call for item in left if item.message is not None for call in item.message.calls)
     plan = Plan(left, (), (), "", of_calls(calls), context_tokens(left))
-    reading = Reading(session.dialect, list(left), PI, cwd=cwd if isinstance(cwd, str) else "")
+    reading = Reading(session.dialect, list(left), PI, cwd=cwd)
     made = run.summarise(Gone(reading, plan, budget_of(reading, run.settings.compaction), run.redact))
     return _LEAD + run.redact(made.text)
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, cast
 
 from slowwave.compaction.calls import answers, arguments_of, folder_of, has_failed, has_run, line_of
-from slowwave.compaction.tokens import fields_of, order
-from slowwave.formats.model import Message, ToolCall, ToolResult
+from slowwave.compaction.tokens import order
+from slowwave.formats.model import Message, ToolCall, ToolResult, fields_of
 from slowwave.shell.grammar import Command, Group, Script, Word, script_in, script_of
 
 # The two lists of files that a summary carries: read and changed, as records, tags and texts hold them.

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol, cast
 
 from slowwave.compaction.files import NO_FILES, FileOperations, of_tags, without_tags
-from slowwave.compaction.tokens import Rule, fields_of
-from slowwave.formats.model import Message, whole
+from slowwave.compaction.tokens import Rule
+from slowwave.formats.model import Message, fields_of, whole
 
 Kind = Literal[
     "user",  # what starts a turn: a person's words, a command that they ran, a message that stands for theirs

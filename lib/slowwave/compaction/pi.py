@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from slowwave.compaction.files import NO_FILES, of_details, without_tags
 from slowwave.compaction.items import Item, Kind, has_failed, item_of, usage_of
 from slowwave.compaction.tokens import IMAGE_LENGTH, PI, stringify, units
+from slowwave.formats.model import text_in
 from slowwave.formats.pi.dialect import session_entries
-from slowwave.formats.pi.records import Entry, Loaded, PiMessage, parts_of, text_or_empty
+from slowwave.formats.pi.records import Entry, Loaded, PiMessage, parts_of
 
 _KINDS: Mapping[str, Kind] = {
     "user": "user",
@@ -43,9 +44,9 @@ def message_tokens(kind: str, body: Mapping[str, object]) -> int:
     """Return the estimate of a message in pi's own form; ``kind`` is its role, or the type of its entry."""
     match kind:
         case "bashExecution":
-            length = units(text_or_empty(body.get("command"))) + units(text_or_empty(body.get("output")))
+            length = units(text_in(body, "command")) + units(text_in(body, "output"))
         case "compaction" | "branch_summary" | "compactionSummary" | "branchSummary":
-            length = units(text_or_empty(body.get("summary")))
+            length = units(text_in(body, "summary"))
         case _:
             length = sum(map(_part_length, parts_of(body.get("content"))))
     return PI.tokens(length)
@@ -54,12 +55,12 @@ def message_tokens(kind: str, body: Mapping[str, object]) -> int:
 def _part_length(part: Mapping[str, object]) -> int:
     match part.get("type"):
         case "text":
-            return units(text_or_empty(part.get("text")))
+            return units(text_in(part, "text"))
         case "thinking":
-            return units(text_or_empty(part.get("thinking")))
+            return units(text_in(part, "thinking"))
         case "toolCall":
             arguments = part.get("arguments")
-            return units(text_or_empty(part.get("name"))) + (0 if arguments is None else units(stringify(arguments)))
+            return units(text_in(part, "name")) + (0 if arguments is None else units(stringify(arguments)))
         case "image":
             return IMAGE_LENGTH
         case _:
@@ -76,5 +77,5 @@ def _item(entry: Entry, cwd: str, *, is_stale: bool) -> Item:
     if kind == "compaction":
         # an extension's details are its own business
         files = NO_FILES if body.get("fromHook") else of_details(body.get("details"))
-        return item._replace(summary=without_tags(text_or_empty(body.get("summary"))), files=files)
+        return item._replace(summary=without_tags(text_in(body, "summary")), files=files)
     return item._replace(usage=usage_of(body)) if kind == "assistant" else item

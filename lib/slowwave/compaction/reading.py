@@ -11,10 +11,10 @@ import msgspec
 
 from slowwave.compaction.items import ContextTokens, Item, Usage, context_tokens, items_of, model_in, read_usage
 from slowwave.compaction.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
-from slowwave.compaction.tokens import CLAUDE, CODEX, PI, Rule, fields_of, rule_of
+from slowwave.compaction.tokens import CLAUDE, CODEX, PI, Rule, rule_of
 from slowwave.errors import UsageError
 from slowwave.formats.client import CompactionRules, Dialect, TailDialect
-from slowwave.formats.model import Message, SessionFiles, Transcript, parse_time
+from slowwave.formats.model import Message, SessionFiles, Transcript, fields_of, object_in, parse_time, text_in
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.writing import first_record, records_backward
 
@@ -78,7 +78,7 @@ def read_session(dialect: str, files: SessionFiles) -> Reading:
 
 def _folder_of(dialect: str, files: SessionFiles) -> str:
     """Return the working folder that a header names; clients with other settings for it keep no other number there."""
-    return "" if client_of(dialect).compacting.sections is None else _text(first_record(files.paths[0]).get("cwd"))
+    return "" if client_of(dialect).compacting.sections is None else text_in(first_record(files.paths[0]), "cwd")
 
 
 def _any(dialect: Dialect, transcript: Transcript) -> Reading:
@@ -114,7 +114,7 @@ def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
             f"{files.id}: holds OpenClaw's own records (leaf, reset), which move the place where a compaction has to"
             " stand: send /compact in OpenClaw to compact it"
         )
-    cwd = _text(first_record(files.paths[0]).get("cwd"))
+    cwd = text_in(first_record(files.paths[0]), "cwd")
     model = whole.model.name if whole.model is not None else ""
     return Reading(dialect.name, pi_items(whole.path, whole.loaded, cwd), PI, cwd=cwd, model=model)
 
@@ -123,7 +123,7 @@ def _codex(dialect: Dialect, transcript: Transcript) -> Reading:
     items, files = _codex_items(dialect.context(transcript)), transcript.files
     last = files.paths[-1]
     counters = counters_in(records_backward(last) if last.suffix == ".jsonl" else ())
-    cwd = _text(fields_of(first_record(files.paths[0]).get("payload")).get("cwd"))
+    cwd = text_in(object_in(first_record(files.paths[0]), "payload"), "cwd")
     usage, window, model, _ = counters
     behind = counters.behind(items)
     return Reading(dialect.name, items, CODEX, cwd=cwd, model=model, window=window, recorded=usage, behind=behind)
@@ -140,10 +140,6 @@ def _codex_items(context: Iterable[Message]) -> list[Item]:
             message = msgspec.structs.replace(message, as_sent=False, opened=None)
         items[at] = item._replace(summary=item.summary.removeprefix(SUMMARY_PREFIX).strip(), message=message)
     return items
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 _READERS: Mapping[str, Callable[[Dialect, Transcript], Reading]] = {
@@ -198,11 +194,7 @@ def counters_in(backward: Iterable[Mapping[str, Any]]) -> Counters:
             noted = info.get("model_context_window")
             window = window or (noted if isinstance(noted, int) else 0)
             if usage is None and not is_before:
-                usage, at = counted, parse_time(_text_or_none(record.get("timestamp")))
+                usage, at = counted, parse_time(text_in(record, "timestamp"))
         if model and (window or is_before):
             break
     return Counters(usage, window, model, at)
-
-
-def _text_or_none(value: object) -> str | None:
-    return value if isinstance(value, str) else None

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 from slowwave.compaction.items import Item, items_of
 from slowwave.compaction.plan import KEEP_RECENT_MESSAGES, Budget, Plan, parted
-from slowwave.compaction.tokens import CERSEI, Rule, cut, entries, fields_of, stringify, units
-from slowwave.formats.model import Block, Injected, Message, Text, Thinking, ToolCall, ToolResult
+from slowwave.compaction.tokens import CERSEI, Rule, cut, entries, stringify, units
+from slowwave.formats.model import Block, Injected, Message, Text, Thinking, ToolCall, ToolResult, fields_of
 
 Part = Literal["history", "prefix"]
 Form = Literal["initial", "update", "prefix", "rounds", "prose"]

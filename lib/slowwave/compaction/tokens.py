@@ -290,8 +290,3 @@ def cut(text: str, most: int) -> str:
 def order(text: str) -> bytes:
     """Return the key that sorts strings as JavaScript's ``sort`` does: by UTF-16 units."""
     return text.encode("utf-16-be", "surrogatepass")
-
-
-def fields_of(value: object) -> dict[str, object]:
-    """Return the fields of an object, none for anything else."""
-    return cast("dict[str, object]", value) if isinstance(value, dict) else {}

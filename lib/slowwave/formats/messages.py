@@ -27,6 +27,8 @@ from slowwave.formats.model import (
     ToolCall,
     ToolResult,
     Transcript,
+    objects_of,
+    text_in,
 )
 
 # pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false
@@ -370,7 +372,7 @@ def _slowly(path: Path, number: int, offset: int, line: bytes, problems: list[Pr
     odd = OddLine(path, 0, number, offset + lead, raw, not line.endswith(b"\n"))
     for _, fields in salvage(odd, _ANY, problems):
         inner = (fields.get(name) for name in ("message", "payload"))
-        one = next((cast("dict[str, Any]", v) for v in inner if isinstance(v, dict)), fields)
+        one = next((cast("dict[str, Any]", value) for value in inner if isinstance(value, dict)), fields)
         role, text = one.get("role"), _text_of(one.get("content"))
         if isinstance(role, str) and role in SPEAKERS and text:
             yield Words(role, text)
@@ -379,7 +381,5 @@ def _slowly(path: Path, number: int, offset: int, line: bytes, problems: list[Pr
 def _text_of(content: object) -> str:
     if isinstance(content, str):
         return content
-    blocks = cast("list[object]", content) if isinstance(content, list) else []
-    dicts = [cast("dict[str, Any]", block) for block in blocks if isinstance(block, dict)]
-    texts = (block.get("text") for block in dicts if block.get("type") in TEXT_TYPES)
-    return "\n".join(text for text in texts if isinstance(text, str) and text)
+    texts = (text_in(block, "text") for block in objects_of(content) if block.get("type") in TEXT_TYPES)
+    return "\n".join(filter(None, texts))

@@ -2,7 +2,7 @@
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -364,7 +364,33 @@ def _number(match: re.Match[bytes]) -> bytes:
     return b"null" if match[1] else match[0]
 
 
-# Values of records, decoded also where a strict decoder refuses them.
+# Values of records: decoded also where a strict decoder refuses them, and read whatever type they have.
+
+
+def fields_of(value: object) -> dict[str, Any]:
+    """Return the fields of an object, none for anything else."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def objects_of(value: object) -> list[dict[str, Any]]:
+    """Return the objects in a list, none for anything else."""
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
+
+
+def text_or_empty(value: object) -> str:
+    """Return a string as it is, and "" for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+def object_in(fields: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """Return a field that is an object, {} when it is missing or of another type."""
+    return fields_of(fields.get(key))
+
+
+def text_in(fields: Mapping[str, Any], key: str) -> str:
+    """Return a text field, "" when it is missing or of another type."""
+    return text_or_empty(fields.get(key))
 
 
 def whole(raw: bytes) -> dict[str, Any]:
@@ -373,7 +399,7 @@ def whole(raw: bytes) -> dict[str, Any]:
         value: object = msgspec.json.decode(raw)
     except REFUSALS:
         value = lenient(raw)
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return fields_of(value)
 
 
 def decoded(content: msgspec.Raw) -> object:

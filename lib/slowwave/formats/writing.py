@@ -24,7 +24,7 @@ from slowwave.errors import NotFoundError, UnreadableError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, move_file, private_folder, write_all
 from slowwave.formats.changes import PART_BYTES, Announce
 from slowwave.formats.lines import open_regular, read_records
-from slowwave.formats.model import REFUSALS, SessionFiles, Text, Thinking, ToolCall
+from slowwave.formats.model import REFUSALS, SessionFiles, Text, Thinking, ToolCall, fields_of
 from slowwave.formats.sessions import SUFFIX, part_name
 from slowwave.formats.tail import find_last, line_around, lines_backward
 
@@ -290,7 +290,7 @@ def _object(raw: bytes) -> dict[str, Any]:
         value: object = msgspec.json.decode(raw)
     except REFUSALS:
         return {}
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return fields_of(value)
 
 
 # What the writers of clients without trees have in common: who may say what, and text that is none.

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import orjson
@@ -38,7 +38,7 @@ from slowwave.models.base import (
     estimated_tokens,
 )
 from slowwave.models.client import Exchange
-from slowwave.models.reply import Fault, completion_of, data_of, meaning_of, refuse_unfinished, spoken
+from slowwave.models.reply import Fault, completion_of, data_of, mapping_of, meaning_of, refuse_unfinished, spoken
 from slowwave.settings import ModelSettings
 
 # Limits of the Batch API for one input file; a parcel stays below both.
@@ -448,23 +448,19 @@ def _name(value: object) -> str:
 
 def _answered(line: bytes, at: str) -> Answered:
     try:
-        whole = _mapping(orjson.loads(line))
+        whole = mapping_of(orjson.loads(line))
     except orjson.JSONDecodeError as error:
         raise Fault("cut", f"a line of the answers is not JSON: {line[:80]!r}") from error
     question = str(whole.get("custom_id") or "")
-    response = _mapping(whole.get("response"))
-    body = _mapping(response.get("body"))
+    response = mapping_of(whole.get("response"))
+    body = mapping_of(response.get("body"))
     status = response.get("status_code")
     if status == 200 and body:  # noqa: PLR2004 - HTTP's OK
         return Answered(question, body=dict(body), at=at)
-    about = _mapping(whole.get("error")) or _mapping(body.get("error"))
+    about = mapping_of(whole.get("error")) or mapping_of(body.get("error"))
     code = " ".join(str(about[name]) for name in ("code", "type") if about.get(name))
     message = str(about.get("message") or "no answer and no reason")
     return Answered(question, error=message[:300], status=status if isinstance(status, int) else 0, code=code, at=at)
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 # The two rounds of a night with batches: fetch what came at its begin, hand over what was asked at its end.

@@ -14,7 +14,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from slowwave.models.base import Ask, Form, Meter, StrangeAnswerError
-from slowwave.models.reply import Completion, Fault, LadderModel, completion_of, meaning_of, with_schema
+from slowwave.models.reply import Completion, Fault, LadderModel, completion_of, mapping_of, meaning_of, with_schema
 from slowwave.settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -181,8 +181,7 @@ class Exchange:
         return Fault("timeout", f"no whole answer within {self._settings.timeout}")
 
     def _refused(self, error: "APIStatusError") -> Fault:
-        body: object = error.body
-        about = cast("Mapping[str, object]", body) if isinstance(body, dict) else dict[str, object]()
+        about = mapping_of(error.body)
         code = " ".join(str(about[name]) for name in ("code", "type") if about.get(name))
         message = str(about.get("message") or error.message)
         return Fault("status", self._told(message), error.status_code, code, _retry_after(error.response.headers))

@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple, cast
 
 from slowwave.files import ASKING, home_folder
 from slowwave.models.base import Ask, Form, Meter
-from slowwave.models.reply import Completion, Fault, LadderModel, with_schema
+from slowwave.models.reply import Completion, Fault, LadderModel, mapping_of, with_schema
 from slowwave.settings import ModelSettings
 
 _VERSION_LIMIT = timedelta(seconds=20)
@@ -275,10 +275,10 @@ def of_claude(out: bytes) -> Completion:
     if said.get("is_error") or not isinstance(said.get("result"), str):
         status = said.get("api_error_status")
         raise refused(said.get("result") or said.get("subtype"), status if isinstance(status, int) else 0)
-    usage = _mapping(said.get("usage"))
+    usage = mapping_of(said.get("usage"))
     # what was read from a cache was read all the same
     parts = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    models = list(_mapping(said.get("modelUsage")))
+    models = list(mapping_of(said.get("modelUsage")))
     return Completion(
         str(said["result"]), "length" if said.get("stop_reason") == "max_tokens" else "stop", "",
         _sum(usage, *parts), _sum(usage, "output_tokens"), models[0] if len(models) == 1 else "",
@@ -296,14 +296,14 @@ def of_codex(out: bytes) -> Completion:
     usage: Mapping[str, object] = {}
     is_codex = False
     for event in _objects(out):
-        kind, item = event.get("type"), _mapping(event.get("item"))
+        kind, item = event.get("type"), mapping_of(event.get("item"))
         is_codex = is_codex or kind == "thread.started"
         if kind == "item.completed" and item.get("type") == "agent_message":
             text = str(item.get("text") or "")
         elif kind == "turn.completed":
-            usage = _mapping(event.get("usage"))
+            usage = mapping_of(event.get("usage"))
         elif kind == "turn.failed":
-            raise refused(_mapping(event.get("error")).get("message"))
+            raise refused(mapping_of(event.get("error")).get("message"))
     if text is None:
         return Completion("", "stop", "", None, None, "") if is_codex else plain(out)
     # cached and reasoning tokens are part of these two
@@ -316,19 +316,19 @@ def of_pi(out: bytes) -> Completion:
     Raises:
         Fault: it says that there is none.
     """
-    ended = [_mapping(event.get("message")) for event in _objects(out) if event.get("type") == "message_end"]
+    ended = [mapping_of(event.get("message")) for event in _objects(out) if event.get("type") == "message_end"]
     spoken = [message for message in ended if message.get("role") == "assistant"]
     if not spoken:
         return plain(out)
     last = spoken[-1]
     if last.get("stopReason") in ("error", "aborted"):
         raise refused(last.get("errorMessage") or last.get("stopReason"))
-    usages = [_mapping(message.get("usage")) for message in spoken]
+    usages = [mapping_of(message.get("usage")) for message in spoken]
     asked = [_sum(usage, "input", "cacheRead", "cacheWrite") for usage in usages]
     answered = [_sum(usage, "output") for usage in usages]
-    costs = [_number(_mapping(usage.get("cost")).get("total")) or 0.0 for usage in usages]
+    costs = [_number(mapping_of(usage.get("cost")).get("total")) or 0.0 for usage in usages]
     content = last.get("content")
-    parts = [_mapping(part) for part in cast("list[object]", content)] if isinstance(content, list) else []
+    parts = [mapping_of(part) for part in cast("list[object]", content)] if isinstance(content, list) else []
     return Completion(
         "".join(str(part.get("text") or "") for part in parts if part.get("type") == "text"),
         "length" if last.get("stopReason") == "length" else "stop", "",
@@ -366,11 +366,7 @@ def _objects(out: bytes) -> Iterator[Mapping[str, object]]:
             continue
         for one in cast("list[object]", found) if isinstance(found, list) else [found]:
             if isinstance(one, dict):
-                yield _mapping(cast("object", one))
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+                yield mapping_of(cast("object", one))
 
 
 def _sum(usage: Mapping[str, object], *names: str) -> int | None:
@@ -456,7 +452,7 @@ def _codex_servers(command: Sequence[str], environ: Mapping[str, str]) -> list[s
             servers: object = tomllib.loads((home / name).read_text(encoding="utf-8")).get("mcp_servers")
         except (OSError, ValueError):
             continue  # Codex says itself what is wrong with it
-        found |= dict.fromkeys(cast("dict[str, object]", servers) if isinstance(servers, dict) else ())
+        found |= dict.fromkeys(mapping_of(servers))
     return [server for server in found if _SERVER.fullmatch(server)]
 
 

@@ -53,15 +53,15 @@ class Completion:
 def completion_of(body: bytes) -> Completion | None:
     """Return what a body says, or None when it is no chat completion at all."""
     try:
-        whole = _mapping(orjson.loads(body))
+        whole = mapping_of(orjson.loads(body))
     except orjson.JSONDecodeError:
         return None
     choices: object = whole.get("choices")
     if not isinstance(choices, list) or not choices:
         return None
-    choice = _mapping(cast("list[object]", choices)[0])
-    message = _mapping(choice.get("message"))
-    usage = _mapping(whole.get("usage"))
+    choice = mapping_of(cast("list[object]", choices)[0])
+    message = mapping_of(choice.get("message"))
+    usage = mapping_of(whole.get("usage"))
     return Completion(
         text=_text(message.get("content")),
         finish=str(choice.get("finish_reason") or ""),
@@ -145,18 +145,19 @@ def _lacking(data: object, schema: Mapping[str, Any]) -> str:
         return ""
     if not isinstance(data, dict):
         return "the answer is not a JSON object"
-    missing = [name for name in schema.get("required", ()) if name not in _mapping(cast("object", data))]
+    missing = [name for name in schema.get("required", ()) if name not in mapping_of(cast("object", data))]
     return f"the answer lacks {', '.join(missing)}" if missing else ""
 
 
-def _mapping(value: object) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", value) if isinstance(value, dict) else {}
+def mapping_of(value: object) -> Mapping[str, Any]:
+    """Return the fields of an object, none for anything else."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _text(value: object) -> str:
     """Return text, also where a server sends it in parts."""
     if isinstance(value, list):
-        return "".join(_text(_mapping(part).get("text")) for part in cast("list[object]", value))
+        return "".join(_text(mapping_of(part).get("text")) for part in cast("list[object]", value))
     return value if isinstance(value, str) else ""
 
 

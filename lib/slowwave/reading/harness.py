@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from slowwave.formats.model import ToolResult
+from slowwave.formats.model import ToolResult, objects_of
 from slowwave.reading.dialogs import claude_record, decoded, is_dialog, opencode_part
 from slowwave.shell.commands import Run
 from slowwave.shell.grammar import Command, script_of
@@ -129,10 +129,7 @@ def changes_of(tool: str, args: Mapping[str, object], line: str = "") -> tuple[C
     if not path:
         return ()
     whole = _text(args, _WHOLE)
-    edits = args.get("edits")
-    every = cast("list[object]", edits) if isinstance(edits, list) else list[object]()
-    fields = [cast("Mapping[str, object]", one) for one in every if isinstance(one, dict)] or [args]
-    pairs = [(_text(one, _OLD), _text(one, _NEW)) for one in fields]
+    pairs = [(_text(one, _OLD), _text(one, _NEW)) for one in objects_of(args.get("edits")) or [args]]
     return (Change(path, added=whole, is_whole=True) if whole else _replaced(path, pairs),)
 
 

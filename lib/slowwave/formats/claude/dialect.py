@@ -25,6 +25,8 @@ from slowwave.formats.model import (
     ToolCall,
     ToolResult,
     Transcript,
+    object_in,
+    objects_of,
     parse_time,
 )
 
@@ -217,15 +219,13 @@ def _is_synthetic_error(node: Node) -> bool:
     """Say whether the client wrote this to show an API error; an error of a real model's message is sent."""
     if not node.env.is_error:
         return False
-    message = node.fields().get("message")
-    return isinstance(message, dict) and cast("dict[str, object]", message).get("model") == "<synthetic>"
+    return object_in(node.fields(), "message").get("model") == "<synthetic>"
 
 
 def _is_notification(node: Node) -> bool:
     if b'"task-notification"' not in node.span.raw:
         return False
-    origin = node.fields().get("origin")
-    return isinstance(origin, dict) and cast("dict[str, object]", origin).get("kind") == "task-notification"
+    return object_in(node.fields(), "origin").get("kind") == "task-notification"
 
 
 def _errors_as_text(content: object) -> object:
@@ -240,8 +240,7 @@ def _error_as_text(item: object) -> object:
     parts = block.get("content")
     if block.get("type") != "tool_result" or not block.get("is_error") or not isinstance(parts, list):
         return block
-    fields = [cast("dict[str, object]", part) for part in cast("list[object]", parts) if isinstance(part, dict)]
-    texts = [str(part.get("text")) for part in fields if part.get("type") == "text"]
+    texts = [str(part.get("text")) for part in objects_of(cast("object", parts)) if part.get("type") == "text"]
     if len(texts) == len(cast("list[object]", parts)):
         return block
     return block | {"content": [{"type": "text", "text": "\n\n".join(texts)}] if texts else []}
@@ -261,9 +260,8 @@ def _rendered(node: Node) -> list[Block]:
     if not isinstance(items, list) or fields.get("renderedRole", "user") != "user":
         return []
     found: list[Block] = []
-    for item in cast("list[object]", items):
-        if isinstance(item, dict):
-            found += blocks_of(cast("dict[str, object]", item).get("content"))
+    for item in objects_of(cast("object", items)):
+        found += blocks_of(item.get("content"))
     return [Injected(b.text) if isinstance(b, Text) else b for b in found]
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -20,6 +20,7 @@ from slowwave.formats.model import (
     Text,
     ToolResult,
     decoded,
+    object_in,
     parse_time,
     whole,
 )
@@ -442,8 +443,7 @@ def _origin(node: Node, blocks: list[Block]) -> Origin:
     if env.is_meta or env.sidechain:
         return "injected"
     fields = node.fields()
-    kind = fields.get("origin")
-    if isinstance(kind, dict) and cast("dict[str, object]", kind).get("kind") not in _PEOPLE:
+    if object_in(fields, "origin").get("kind") not in _PEOPLE:
         return "injected"
     # The client starts a new conversation with a plan that the model wrote and a person accepted.
     return "injected" if "planContent" in fields else "typed"
@@ -482,7 +482,7 @@ def queued_prompt(node: Node) -> Message | None:
     if node.env.type == "queue-operation":
         content = fields.get("content") if fields.get("operation") == "enqueue" else None
     else:
-        attached = cast("dict[str, Any]", fields.get("attachment") or {})
+        attached = object_in(fields, "attachment")
         human = attached.get("commandMode", "prompt") == "prompt" and not fields.get("isMeta")
         content = attached.get("prompt") if human else None
     blocks: list[Block] = []
@@ -534,8 +534,8 @@ def _message_of_person(node: Node, blocks: list[Block], *, active: bool) -> Mess
 
 
 def _results(node: Node) -> list[ToolResult]:
-    message = cast("dict[str, Any]", node.fields().get("message") or {})
-    return [b for b in blocks_of(message.get("content")) if isinstance(b, ToolResult)]
+    content = object_in(node.fields(), "message").get("content")
+    return [b for b in blocks_of(content) if isinstance(b, ToolResult)]
 
 
 def _reason(node: Node) -> list[Block]:
@@ -549,12 +549,11 @@ def _reason(node: Node) -> list[Block]:
 
 
 def _answers(node: Node) -> list[Block]:
-    outcome = node.fields().get("toolUseResult")
-    given = cast("dict[str, Any]", outcome).get("answers") if isinstance(outcome, dict) else None
-    if not isinstance(given, dict) or not any(r.text.startswith(_ANSWERED) for r in _results(node)):
+    given = object_in(object_in(node.fields(), "toolUseResult"), "answers")
+    if not given or not any(r.text.startswith(_ANSWERED) for r in _results(node)):
         return []
     blocks: list[Block] = []
-    for question, answer in cast("dict[str, object]", given).items():
+    for question, answer in given.items():
         blocks += [Injected(question), *(split_typed(answer) if isinstance(answer, str) else [])]
     return blocks
 

@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import Any, NamedTuple, cast
 
 from slowwave.formats.claude.records import DECODER, SPOKEN, Envelope, Node, Tree
-from slowwave.formats.model import Problem, SessionFiles, parse_time
+from slowwave.formats.model import Problem, SessionFiles, fields_of, object_in, parse_time
 from slowwave.formats.tail import Suffix
 
 # Client 2.0.76 writes no preserved messages and ignores them (tried with the real one).
@@ -114,8 +114,7 @@ def _before_boundary(tree: Tree, boundary: Node) -> set[str]:
 
 
 def _metadata(boundary: Node) -> dict[str, Any]:
-    metadata = boundary.fields().get("compactMetadata")
-    return cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
+    return object_in(boundary.fields(), "compactMetadata")
 
 
 def _preserves(boundary: Node) -> bool:
@@ -127,13 +126,10 @@ def preserved(tree: Tree, metadata: dict[str, Any]) -> tuple[list[str], str | No
     """Return the ids that a compaction kept, oldest first, and the one they follow; None when one is lost."""
     listed = metadata.get("preservedMessages")
     if isinstance(listed, dict):
-        named = cast("dict[str, Any]", listed)
+        named = fields_of(cast("object", listed))
         uuids = [str(u) for u in cast("list[object]", named.get("uuids") or [])]
         return (uuids, named.get("anchorUuid")) if all(u in tree.by_uuid for u in uuids) else None
-    segment = metadata.get("preservedSegment")
-    if not isinstance(segment, dict):
-        return None
-    ends = cast("dict[str, Any]", segment)
+    ends = object_in(metadata, "preservedSegment")
     found: list[str] = []
     for uuid in tree.walk(ends.get("tailUuid")):
         found.append(uuid)
@@ -440,11 +436,10 @@ def _boundary(tree: Tree) -> Node | None:
 
 def _kept_before(tree: Tree, boundary: Node) -> list[Node] | None:
     """Return the records before the boundary that it preserves, in file order; None when one that it names is lost."""
-    metadata = boundary.fields().get("compactMetadata")
-    named = cast("dict[str, Any]", metadata) if isinstance(metadata, dict) else {}
+    named = _metadata(boundary)
     listed = named.get("preservedMessages")
     if isinstance(listed, dict):
-        if not cast("dict[str, Any]", listed).get("uuids"):
+        if not object_in(named, "preservedMessages").get("uuids"):
             return []
     elif not isinstance(named.get("preservedSegment"), dict):
         return []

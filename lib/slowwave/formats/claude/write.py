@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 import orjson
@@ -19,7 +19,15 @@ from slowwave.formats.claude.dialect import CLAUDE
 from slowwave.formats.claude.records import Node, Tree
 from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import REFUSALS, SessionFiles, Span, millisecond_time, parse_time
+from slowwave.formats.model import (
+    REFUSALS,
+    SessionFiles,
+    Span,
+    millisecond_time,
+    object_in,
+    parse_time,
+    text_or_empty,
+)
 from slowwave.formats.sessions import StoredSession, base_path
 from slowwave.formats.tail import lines_backward
 from slowwave.formats.walk import SIDE_FOLDER
@@ -421,9 +429,8 @@ class ClaudeWriter(ClaimedWriter):
 
 
 def _is(record: dict[str, Any], message_id: str) -> bool:
-    message = record.get("message")
-    own = cast("dict[str, Any]", message).get("id") if isinstance(message, dict) else None
-    return isinstance(record.get("uuid"), str) and message_id in (record["uuid"], own)
+    names = (record.get("uuid"), object_in(record, "message").get("id"))
+    return isinstance(names[0], str) and message_id in names
 
 
 _COPIED = ("user", "assistant", "system", "attachment", "progress")
@@ -564,9 +571,5 @@ def _is_main(line: _Line) -> bool:
 
 
 def _record(line: _Line, newest: _Line) -> LastRecord:
-    at = parse_time(_text(newest.timestamp))
-    return LastRecord(str(line.uuid), _text(line.cwd), _text(line.gitBranch), _text(line.version), at)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    cwd, branch, version = map(text_or_empty, (line.cwd, line.gitBranch, line.version))
+    return LastRecord(str(line.uuid), cwd, branch, version, parse_time(text_or_empty(newest.timestamp)))

@@ -19,7 +19,7 @@ from slowwave.errors import LockHeldError, RefusedError, UnreadableError, UsageE
 from slowwave.files import home_folder
 from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Hook, is_folder
 from slowwave.formats.lines import PACKED, is_compressed
-from slowwave.formats.model import SessionFiles, Transcript, whole
+from slowwave.formats.model import SessionFiles, Transcript, fields_of, object_in, text_in, whole
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
 from slowwave.formats.walk import SUFFIXES, Header, K, Walk, known_folder, sessions_naming
 
@@ -41,9 +41,7 @@ _PARTS = frozenset({"input_text", "output_text"})
 
 def _first_part(content: object) -> str:
     parts = cast("list[object]", content) if isinstance(content, list) else []
-    first = parts[0] if parts else None
-    kind = cast("dict[str, object]", first).get("type") if isinstance(first, dict) else None
-    return kind if isinstance(kind, str) else ""
+    return text_in(fields_of(parts[0] if parts else None), "type")
 
 
 # Years, months and days.
@@ -239,8 +237,7 @@ def _days(home: Path) -> Iterator[Path]:
 def _source(header: Header) -> str:
     from slowwave.formats.codex.records import is_of_sub_agent, parent_of  # noqa: PLC0415 - only of sessions that go
 
-    meta = header.get("payload")
-    meta = cast("Header", meta) if isinstance(meta, dict) else {}
+    meta = object_in(header, "payload")
     return "" if is_of_sub_agent(meta) else parent_of(meta)
 
 
@@ -422,9 +419,9 @@ def _read_names(path: Path, size: int, mtime_ns: int, ino: int) -> dict[str, str
     names: dict[str, str] = {}
     for _, line in lines_backward(path, end=size):
         fields = whole(line)
-        thread, name = fields.get("id"), fields.get("thread_name")
+        thread = fields.get("id")
         if isinstance(thread, str):
-            names.setdefault(thread, name if isinstance(name, str) else "")
+            names.setdefault(thread, text_in(fields, "thread_name"))
     return names
 
 

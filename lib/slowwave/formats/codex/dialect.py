@@ -43,7 +43,9 @@ from slowwave.formats.model import (
     Span,
     Text,
     Transcript,
+    object_in,
     parse_time,
+    text_in,
 )
 
 # A fork of a fork of ...: more than this is a circle that somebody made by hand.
@@ -114,7 +116,7 @@ class Codex:
         line = line_of(span, record)
         if line.kind == "session_meta":
             meta = line.fields()
-            return Told(kind=_kind(meta), cwd=_string(meta.get("cwd")), parent=parent_of(meta))
+            return Told(kind=_kind(meta), cwd=text_in(meta, "cwd"), parent=parent_of(meta))
         if line.kind == "event_msg":
             return Told(title=_renamed(line))
         return Told(_message_of(line, Place(own_agent=by_agent)))
@@ -178,9 +180,8 @@ def _is_before(line: Line, base: dict[str, Any]) -> bool:
 
 def _messages(lines: Sequence[Line], meta: dict[str, Any], *, own_agent: bool) -> tuple[list[Message], dict[str, int]]:
     """Return the messages of all items, and how many items there are of each unknown type."""
-    git = meta.get("git")
-    branch = str(cast("dict[str, object]", git).get("branch") or "") if isinstance(git, dict) else ""
-    place = Place(_string(meta.get("cwd")), branch, own_agent)
+    branch = str(object_in(meta, "git").get("branch") or "")
+    place = Place(text_in(meta, "cwd"), branch, own_agent)
     found: list[Message] = []
     history = History[Message]()
     unknown: Counter[str] = Counter()
@@ -189,7 +190,7 @@ def _messages(lines: Sequence[Line], meta: dict[str, Any], *, own_agent: bool) -
         if message is None and line.kind == "response_item":
             unknown[f"response_item/{item_of(line.body).kind or '(none)'}"] += 1
         elif line.kind == "turn_context":
-            place = Place(_string(line.fields().get("cwd")) or place.cwd, branch, own_agent)
+            place = Place(text_in(line.fields(), "cwd") or place.cwd, branch, own_agent)
         elif turns := rolled_back(line):
             for dropped in history.roll_back(turns):
                 if isinstance(dropped, CodexMessage):
@@ -222,17 +223,13 @@ def _title(files: SessionFiles, meta: dict[str, Any], lines: Sequence[Line]) -> 
         if line.kind == "event_msg" and (name := _renamed(line)) is not None:
             return name
     home = home_of(files.paths[0]) if files.paths else None
-    return thread_name(home, _string(meta.get("id"))) if home and meta.get("id") else ""
+    return thread_name(home, text_in(meta, "id")) if home and meta.get("id") else ""
 
 
 def _renamed(line: Line) -> str | None:
     """Return the name that an event gives to its thread, None when it is about something else."""
     fields = line.fields() if line.mentions(b"thread_name_updated") else {}
-    return _string(fields.get("thread_name")) if fields.get("type") == "thread_name_updated" else None
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    return text_in(fields, "thread_name") if fields.get("type") == "thread_name_updated" else None
 
 
 CODEX = Codex()

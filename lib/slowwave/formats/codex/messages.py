@@ -11,7 +11,7 @@ from typing import Annotated, NamedTuple, cast
 
 import msgspec
 
-from slowwave.formats.codex.records import CALLS, OUTPUTS, Item, value_in, value_of
+from slowwave.formats.codex.records import CALLS, OUTPUTS, Item
 from slowwave.formats.messages import Verbatim
 from slowwave.formats.model import (
     REFUSALS,
@@ -26,7 +26,10 @@ from slowwave.formats.model import (
     Text,
     Thinking,
     ToolCall,
+    decoded,
+    fields_of,
     parse_time,
+    text_in,
 )
 
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "developer": "system", "system": "system"}
@@ -111,7 +114,7 @@ class CodexMessage(Message, msgspec.Struct, gc=False, eq=False):
         if kind == "message":
             return _said(item, self.role, own_agent=self.place.own_agent)
         if kind == "agent_message" and not self.as_sent:
-            return [Injected(part) for part in _parts(value_of(item.content))], "injected"
+            return [Injected(part) for part in _parts(decoded(item.content))], "injected"
         return self._made(kind), "model"
 
     def _made(self, kind: str) -> list[Block]:
@@ -119,7 +122,7 @@ class CodexMessage(Message, msgspec.Struct, gc=False, eq=False):
         if kind in CALLS and not (self.as_sent and kind in _UNNAMED):
             return [_call(self.item, as_sent=self.as_sent)]
         if kind == "reasoning":
-            return [Thinking(part) for part in _parts(value_of(self.item.summary))]
+            return [Thinking(part) for part in _parts(decoded(self.item.summary))]
         return [Other(kind)]
 
 
@@ -139,7 +142,7 @@ def _said(item: Item, role: Role, *, own_agent: bool) -> tuple[list[Block], Orig
 
 
 def _content_list(item: Item) -> list[object]:
-    content = value_of(item.content)
+    content = decoded(item.content)
     return cast("list[object]", content) if isinstance(content, list) else [content] if content else []
 
 
@@ -151,18 +154,13 @@ def _block(part: object) -> Block:
 def _text(part: object) -> str | None:
     if isinstance(part, str):
         return part
-    if not isinstance(part, dict):
-        return None
-    fields = cast("dict[str, object]", part)
+    fields = fields_of(part)
     text = fields.get("text")
     return text if isinstance(text, str) and fields.get("type", "text") in _TEXTS else None
 
 
 def _type(part: object) -> str:
-    if not isinstance(part, dict):
-        return type(part).__name__
-    kind = cast("dict[str, object]", part).get("type")
-    return kind if isinstance(kind, str) else "dict"
+    return text_in(fields_of(part), "type") or type(part).__name__
 
 
 def _parts(value: object) -> list[str]:
@@ -172,7 +170,7 @@ def _parts(value: object) -> list[str]:
 
 def texts_of(item: Item) -> list[str]:
     """Return the texts of an item's content, without pictures and the like."""
-    return _parts(value_of(item.content))
+    return _parts(decoded(item.content))
 
 
 def words_of(item: Item) -> list[str]:
@@ -184,23 +182,23 @@ def _call(item: Item, *, as_sent: bool) -> ToolCall:
     """Return a call; functions have arguments as JSON text, custom tools free text, others an object."""
     kind = item.kind
     name = item.name or kind.removesuffix("_call")
-    given = value_of(item.arguments or item.input or item.action)
+    given = decoded(item.arguments or item.input or item.action)
     if isinstance(given, str) and kind == "function_call" and not as_sent:
         given = _object_in(given)
     return ToolCall(item.call_id or item.id or "", name, given)
 
 
 def _object_in(text: str) -> object:
-    value = value_in(text)
-    return cast("dict[str, object]", value) if isinstance(value, dict) else text
+    value = decoded(msgspec.Raw(text.encode("utf-8", "replace")))
+    return cast("object", value) if isinstance(value, dict) else text
 
 
 def _result(item: Item, limit: Limit | None) -> Verbatim:
     """Return an output: a text, a list of parts, or in older versions an object with ``content`` and ``success``."""
-    output = value_of(item.output)
+    output = decoded(item.output)
     failed = False
     if isinstance(output, dict):
-        fields = cast("dict[str, object]", output)
+        fields = fields_of(cast("object", output))
         failed = fields.get("success") is False
         output = fields.get("content", fields.get("text"))
     if isinstance(output, list):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, cast
 
 import msgspec
 
-from slowwave.formats.model import REFUSALS, Span, clean, decoded, whole
+from slowwave.formats.model import REFUSALS, Span, clean, fields_of, object_in, objects_of, whole
 
 # Line types of every era (formats.md §8.2); all but the first three carry nothing that the model sees.
 KNOWN_TYPES = frozenset(
@@ -123,20 +123,8 @@ def item_of(raw: bytes | msgspec.Raw) -> Item:
 def replacement_items(line: Line) -> list[Item] | None:
     """Return the items of ``replacement_history``, or None for a compaction that has none."""
     found = line.fields().get("replacement_history")
-    if not isinstance(found, list):
-        return None
-    elements = cast("list[object]", found)
-    return [item_of(msgspec.json.encode(e)) for e in elements if isinstance(e, dict)]
-
-
-def value_of(raw: msgspec.Raw) -> object:
-    """Return the decoded value of a field that was left as bytes."""
-    return decoded(raw)
-
-
-def value_in(text: str) -> object:
-    """Return the value of JSON that stands in a string, None when it is none."""
-    return decoded(msgspec.Raw(clean(text.encode("utf-8", "replace"))))
+    items = [item_of(msgspec.json.encode(element)) for element in objects_of(found)]
+    return items if isinstance(found, list) else None
 
 
 # What the header of a Codex rollout tells of it: a sub-agent's or not, how its client reads it, and whose it is.
@@ -155,23 +143,18 @@ def is_paginated(meta: dict[str, Any]) -> bool:
 def parent_of(meta: dict[str, Any]) -> str:
     """Return the id of the thread that a header belongs to: that which started a sub-agent, or a fork's origin."""
     if is_of_sub_agent(meta):
-        spawned = _started(meta)
-        spawn: object = cast("dict[str, object]", spawned).get("thread_spawn") if isinstance(spawned, dict) else None
-        nested = cast("dict[str, object]", spawn).get("parent_thread_id") if isinstance(spawn, dict) else None
+        nested = object_in(fields_of(_started(meta)), "thread_spawn").get("parent_thread_id")
         # client 0.145 also repeats it as the id of the whole session
         named = (meta.get("parent_thread_id"), nested, meta.get("session_id"))
     else:
-        base = meta.get("history_base")
-        thread = cast("dict[str, object]", base).get("thread_id") if isinstance(base, dict) else None
-        named = (meta.get("forked_from_id"), thread)
+        named = (meta.get("forked_from_id"), object_in(meta, "history_base").get("thread_id"))
     own = meta.get("id")
     return next((name for name in named if isinstance(name, str) and name and name != own), "")
 
 
 def _started(meta: dict[str, Any]) -> object:
     """Return how a sub-agent was started, None for what is no sub-agent's; older clients give it as a word."""
-    source = meta.get("source")
-    return cast("dict[str, object]", source).get("subagent") if isinstance(source, dict) else None
+    return object_in(meta, "source").get("subagent")
 
 
 # Ordinals of paginated rollouts, as they should be: counting up by one, whatever a crash or an old version left.

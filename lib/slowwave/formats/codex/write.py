@@ -34,7 +34,18 @@ from slowwave.formats.codex.messages import (
 from slowwave.formats.codex.records import KNOWN_ITEMS, Line, is_of_sub_agent, is_paginated, item_of
 from slowwave.formats.codex.replay import USER_TOKENS, Sent, is_boundary, replay, rolled_back, starts_turn
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall, millisecond_time, whole
+from slowwave.formats.model import (
+    SessionFiles,
+    Text,
+    Thinking,
+    ToolCall,
+    fields_of,
+    millisecond_time,
+    object_in,
+    objects_of,
+    text_in,
+    whole,
+)
 from slowwave.formats.writing import Compaction, Content, Draft, Target, Writer, first_record, records_backward, unknown
 
 # Lines as Codex writes them, for appending: one JSON object with its newline, nothing decided here.
@@ -278,9 +289,7 @@ class CodexWriter(Writer):
         named = thread_in_name(target.path)
         if named or not target.files:
             return named
-        payload: object = first_record(target.path).get("payload")
-        found = payload.get("id") if isinstance(payload, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        return found if isinstance(found, str) else ""
+        return text_in(object_in(first_record(target.path), "payload"), "id")
 
     def _append(self, target: Target, lines: Callable[[Form, int | None], list[bytes]]) -> None:
         if not target.files:
@@ -385,8 +394,7 @@ def forkable(path: Path, session_id: str) -> Mapping[str, Any]:
     Raises UsageError: its client forks none such; the message says why.
     """
     record = first_record(path)
-    payload: object = record.get("payload")
-    meta = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
+    meta = object_in(record, "payload")
     if path.suffix != ".jsonl":
         raise UsageError(f"{session_id}: is compressed; codex unpacks it when it resumes the session")
     if home_of(path) is None:
@@ -420,8 +428,7 @@ def end_of(path: Path, session_id: str, at: str | None) -> End:
             if not isinstance(ordinal, int):
                 continue
             end = End(offset, ordinal + 1)
-            payload: object = record.get("payload")
-            item = cast("dict[str, Any]", payload) if isinstance(payload, dict) else {}
+            item = object_in(record, "payload")
             if record.get("type") != "response_item":
                 continue
             call = item.get("call_id")
@@ -510,7 +517,7 @@ def _as_taken(item: Item, limit: Limit | None) -> Item:
 
 
 def _text_of(part: object) -> str | None:
-    text: object = cast("Item", part).get("text") if isinstance(part, dict) else None
+    text = fields_of(part).get("text")
     return text if isinstance(text, str) else None
 
 
@@ -519,9 +526,8 @@ def _elements(line: Line) -> list[Item]:
     fields = line.fields()
     if line.kind == "response_item":
         return [fields]
-    history = cast("list[object]", fields.get("replacement_history") or [])
-    items = [cast("Item", e) for e in history if isinstance(e, dict)]
-    return [e for e in items if item_of(msgspec.json.encode(e)).kind in KNOWN_ITEMS]
+    history = objects_of(fields.get("replacement_history"))
+    return [e for e in history if item_of(msgspec.json.encode(e)).kind in KNOWN_ITEMS]
 
 
 def _text(text: str) -> list[dict[str, str]]:
@@ -537,8 +543,7 @@ def _window(whole: CodexTranscript) -> tuple[int, str, str] | None:
             if isinstance(number, int) and isinstance(current, str):
                 return number, str(fields.get("first_window_id") or current), current
     header = next((line.fields() for line in whole.lines if line.kind == "session_meta"), None)
-    context = header.get("context_window") if header is not None else None
-    first = cast("dict[str, object]", context).get("window_id") if isinstance(context, dict) else None
+    first = object_in(header or {}, "context_window").get("window_id")
     return (0, first, first) if isinstance(first, str) else None
 
 

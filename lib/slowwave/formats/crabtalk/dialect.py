@@ -39,6 +39,7 @@ from slowwave.formats.model import (
     decoded,
     offset_time,
     parse_time,
+    text_or_empty,
 )
 from slowwave.formats.tail import Suffix, first_record
 
@@ -96,8 +97,7 @@ class CrabtalkMessage(Message, msgspec.Struct, gc=False, eq=False):
     @property
     def timestamp(self) -> datetime | None:
         """When a marker was archived (RFC 0135); messages have no time."""
-        at = self.line.archived_at
-        return parse_time(at) if isinstance(at, str) else None
+        return parse_time(text_or_empty(self.line.archived_at))
 
     def _opened(self) -> Content:
         if self.opened is None:
@@ -115,8 +115,7 @@ class CrabtalkMessage(Message, msgspec.Struct, gc=False, eq=False):
 
     def _blocks(self) -> list[Block]:
         body = _body(self.span)
-        value = decoded(self.line.content)
-        text = value if isinstance(value, str) else ""
+        text = text_or_empty(decoded(self.line.content))
         if self.line.role == "tool":
             return [ToolResult(body.call_id or "", text)]
         blocks: list[Block] = [Thinking(body.reasoning)] if body.reasoning else []

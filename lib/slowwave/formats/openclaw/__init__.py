@@ -5,10 +5,11 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from slowwave.files import home_folder
 from slowwave.formats.client import Belongings, CompactionRules, DeliveryRules, is_folder
+from slowwave.formats.model import object_in, text_in
 from slowwave.formats.pi import TreeFiles
 from slowwave.formats.sessions import (
     SUFFIX,
@@ -80,12 +81,8 @@ class Openclaw(TreeFiles):
             return True
         if isinstance(kind, str) and kind in OWN_TYPES:
             return True
-        message = record.get("message")
-        if "__openclaw" in record or not isinstance(message, dict):
-            return "__openclaw" in record
-        fields = cast("dict[str, object]", message)
-        provider = fields.get("provider")
-        return "__openclaw" in fields or (isinstance(provider, str) and _names_client(provider))
+        message = object_in(record, "message")
+        return "__openclaw" in record or "__openclaw" in message or _names_client(text_in(message, "provider"))
 
     def marks_tables(self, tables: frozenset[str]) -> bool:
         """Say whether a database with these tables is one that OpenClaw keeps an agent's sessions in."""

@@ -6,14 +6,14 @@ session that no other one started.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import msgspec
 
 from slowwave.formats.client import Told
 from slowwave.formats.database import is_database
 from slowwave.formats.lines import relaxed_collector
-from slowwave.formats.model import Block, Content, Injected, Message, SessionFiles, Span, Text, Transcript
+from slowwave.formats.model import Block, Content, Injected, Message, SessionFiles, Span, Text, Transcript, object_in
 from slowwave.formats.openclaw import OWN_TYPES
 from slowwave.formats.openclaw.sessions import About, Database, opened_session
 from slowwave.formats.pi.dialect import (
@@ -412,10 +412,8 @@ def _words(content: Content) -> str:
 
 def _is_of_others(message: dict[str, Any]) -> bool:
     """Say whether somebody else than the agent's owner wrote a user's message: another session, or a guest."""
-    provenance, about = message.get("provenance"), message.get("__openclaw")
-    if isinstance(provenance, dict) and cast("dict[str, Any]", provenance).get("kind") in _OTHERS:
-        return True
-    return isinstance(about, dict) and cast("dict[str, Any]", about).get("senderIsOwner") is False
+    is_passed_on = object_in(message, "provenance").get("kind") in _OTHERS
+    return is_passed_on or object_in(message, "__openclaw").get("senderIsOwner") is False
 
 
 def _split(block: Block) -> list[Block]:

@@ -13,10 +13,21 @@ import msgspec
 
 from slowwave.errors import UnreadableError, UsageError
 from slowwave.formats.database import opened_read_only, text_of, unpacked
-from slowwave.formats.model import REFUSALS, Problem, RowSpan, SessionOrigin, Transcript, clean, whole
+from slowwave.formats.model import (
+    REFUSALS,
+    Problem,
+    RowSpan,
+    SessionOrigin,
+    Transcript,
+    clean,
+    fields_of,
+    text_in,
+    text_or_empty,
+    whole,
+)
 from slowwave.formats.openclaw.store import NAME as STORE_NAME
 from slowwave.formats.openclaw.store import SessionEntry, SessionStore, parse_key, read_store
-from slowwave.formats.pi.records import DECODER, Entry, entry_of, text_or_empty
+from slowwave.formats.pi.records import DECODER, Entry, entry_of
 from slowwave.formats.sessions import SUFFIX, Source, StoreProblem
 
 # Sessions in OpenClaw's ``openclaw-agent.sqlite``, opened read-only and never written (OpenClaw 2026.9.6).
@@ -147,13 +158,13 @@ def about(rows: sqlite3.Connection, session: str) -> About:
     """Return what a database says of a session beside its transcript; tables and columns may be missing."""
     window = _row(rows, "session_windows", "session_id", session)
     node = _row(rows, "session_nodes", "current_session_id", session)
-    key = text_or_empty(window.get("session_key")) or text_or_empty(node.get("session_key"))
+    key = text_in(window, "session_key") or text_in(node, "session_key")
     if not node and key:
         node = _row(rows, "session_nodes", "session_key", key)
-    entry = whole(text_or_empty(node.get("entry_json")).encode())
+    entry = whole(text_in(node, "entry_json").encode())
     title = next((t for t in _titles(node, window, entry) if t), "")
     spawned = next((s for s in (window.get("spawned_by"), node.get("spawned_by"), entry.get("spawnedBy")) if s), "")
-    forked = text_or_empty(node.get("fork_source_session_id")) if node.get("current_session_id") == session else ""
+    forked = text_in(node, "fork_source_session_id") if node.get("current_session_id") == session else ""
     return About(key, title, text_or_empty(spawned), forked, _current(rows, text_or_empty(spawned)))
 
 
@@ -163,7 +174,7 @@ def _current(rows: sqlite3.Connection, key: str) -> str:
         return ""
     node = _row(rows, "session_nodes", "session_key", key)
     window = {} if node else _row(rows, "session_windows", "session_key", key)
-    return text_or_empty(node.get("current_session_id")) or text_or_empty(window.get("session_id"))
+    return text_in(node, "current_session_id") or text_in(window, "session_id")
 
 
 def _titles(node: dict[str, Any], window: dict[str, Any], entry: dict[str, Any]) -> list[str]:
@@ -478,8 +489,7 @@ class AgentSessions:
             header: object = msgspec.json.decode(plain if plain is not None else unpacked(frame, size))
         except (ValueError, *REFUSALS):
             return ""  # the reading of the session reports it
-        cwd = header.get("cwd") if isinstance(header, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        return cwd if isinstance(cwd, str) else ""
+        return text_in(fields_of(header), "cwd")
 
     def _times(self) -> str:
         times = [f"coalesce(w.{c}, 0)" for c in ("updated_at", "transcript_updated_at") if c in self._windows]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from slowwave.errors import UnreadableError
 from slowwave.files import home_folder
 from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess
-from slowwave.formats.model import whole
+from slowwave.formats.model import object_in, whole
 from slowwave.formats.sessions import FoundFile, FoundSession, Place, StoredSession, StoreProblem, key_in_database
 from slowwave.formats.walk import K, Walk
 
@@ -277,9 +277,7 @@ def _plain(value: object) -> object:
 
 
 def _of_opencode(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    from slowwave.formats.opencode.records import object_in  # noqa: PLC0415 - as above
-
-    given = object_in(dict(fields), "summary")
+    given = object_in(fields, "summary")
     counts: dict[str, Any] = {name: given.get(name, fields.get(f"summary_{name}")) for name in _STATISTICS}
     told: dict[str, Any] = {name: value for name in _COLUMNS if (value := fields.get(name)) is not None}
     if any(value is not None for value in counts.values()):

@@ -20,7 +20,7 @@ from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.formats.database import is_database, opened_read_only, text_of
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import chain
-from slowwave.formats.model import Message, Problem, SessionFiles, Transcript, whole
+from slowwave.formats.model import Message, Problem, SessionFiles, Transcript, object_in, whole
 from slowwave.formats.opencode.records import (
     KNOWN_PARTS,
     Session,
@@ -28,7 +28,6 @@ from slowwave.formats.opencode.records import (
     filter_compacted,
     messages_of,
     model_name,
-    object_in,
     sent_as,
     take_back,
 )
@@ -307,7 +306,7 @@ def _added(said: Said, session: str, at: int, asked: Mapping[str, Any], answered
     if said.role == "user":
         info |= {name: asked[name] for name in ("agent", "model") if name in asked} | {"time": {"created": at}}
     else:
-        model = object_in(dict(asked), "model")
+        model = object_in(asked, "model")
         named = {"modelID": model.get("modelID", ""), "providerID": model.get("providerID", "")}
         kept = {name: answered[name] for name in ("mode", "agent", "path") if name in answered}
         nothing = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}

@@ -6,7 +6,7 @@ Messages and parts have the same fields in exports, in both storage trees and in
 import re
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 import orjson
@@ -25,6 +25,10 @@ from slowwave.formats.model import (
     Thinking,
     ToolCall,
     ToolResult,
+    fields_of,
+    object_in,
+    objects_of,
+    text_in,
     whole,
 )
 
@@ -119,18 +123,6 @@ def _decoded(fields: dict[str, Any], key: str) -> dict[str, Any]:
     """Return an object, which a row keeps as JSON."""
     value = fields.get(key)
     return whole(value.encode("utf-8", "replace")) if isinstance(value, str) else object_in(fields, key)
-
-
-def text_in(fields: dict[str, Any], key: str) -> str:
-    """Return a text field, "" when it is missing or of another type."""
-    value = fields.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def object_in(fields: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return a field that is an object, {} when it is missing or of another type."""
-    value = fields.get(key)
-    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def take_back(stored: list[Stored], revert: dict[str, Any]) -> None:
@@ -303,13 +295,13 @@ def _has_media(part: Record) -> bool:
     state = object_in(part.fields, "state")
     if part.kind != "tool" or state.get("status") != "completed" or object_in(state, "time").get("compacted"):
         return False
-    return any(_is_media(file) for file in _attachments(state))
+    return any(_is_media(file) for file in objects_of(state.get("attachments")))
 
 
 def _with_files(state: dict[str, Any]) -> str:
     """Return the output of a tool; with files that are no media it is sent as the JSON of all its content (client)."""
     output = text_in(state, "output")
-    files = [file for file in _attachments(state) if not _is_media(file)]
+    files = [file for file in objects_of(state.get("attachments")) if not _is_media(file)]
     if not files:
         return output
     content: list[dict[str, str]] = [{"type": "text", "text": output}] if output else []
@@ -318,12 +310,6 @@ def _with_files(state: dict[str, Any]) -> str:
         if scheme.startswith("data:") and comma:
             content.append({"type": "file-data", "data": data, "mediaType": text_in(file, "mime")})
     return _json(content)
-
-
-def _attachments(state: dict[str, Any]) -> list[dict[str, Any]]:
-    found = state.get("attachments")
-    files = cast("list[object]", found) if isinstance(found, list) else []
-    return [cast("dict[str, Any]", file) for file in files if isinstance(file, dict)]
 
 
 def _is_media(file: dict[str, Any]) -> bool:
@@ -336,10 +322,8 @@ def _failed(stored: Stored) -> bool:
     error = stored.info.fields.get("error")
     if not error:
         return False
-    name = error.get("name") if isinstance(error, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    return not (
-        name == "MessageAbortedError" and any(p.kind not in ("step-start", "reasoning") for p in stored.sent_parts)
-    )
+    is_aborted = fields_of(error).get("name") == "MessageAbortedError"
+    return not (is_aborted and any(p.kind not in ("step-start", "reasoning") for p in stored.sent_parts))
 
 
 def _steps(parts: Iterable[Record]) -> list[list[Record]]:

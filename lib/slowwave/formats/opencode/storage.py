@@ -14,8 +14,8 @@ import msgspec
 from slowwave.errors import UnreadableError
 from slowwave.formats.database import opened_read_only, text_of
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import Problem, RowSpan, Span, whole
-from slowwave.formats.opencode.records import Record, Session, Stored, object_in, record_of, session_of
+from slowwave.formats.model import Problem, RowSpan, Span, object_in, whole
+from slowwave.formats.opencode.records import Record, Session, Stored, record_of, session_of
 from slowwave.formats.salvage import scan_value
 
 # A prompt comes before the first answer.

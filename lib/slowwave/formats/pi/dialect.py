@@ -28,7 +28,10 @@ from slowwave.formats.model import (
     Thinking,
     ToolResult,
     Transcript,
+    object_in,
     parse_time,
+    text_in,
+    text_or_empty,
     whole,
     without_lone_halves,
 )
@@ -52,7 +55,6 @@ from slowwave.formats.pi.records import (
     parts_of,
     path_of,
     shell_text,
-    text_or_empty,
 )
 from slowwave.formats.sessions import session_id
 from slowwave.formats.tail import Suffix, first_record
@@ -150,8 +152,7 @@ def _sayable(entry: Entry) -> dict[str, Any]:
     if raw is entry.span.raw:
         return entry.message() if entry.role else entry.fields()
     fields = whole(raw)
-    message = fields.get("message")
-    return fields if not entry.role else cast("dict[str, Any]", message) if isinstance(message, dict) else {}
+    return object_in(fields, "message") if entry.role else fields
 
 
 def _user(text: str, body: dict[str, Any], entry: Entry) -> Said:
@@ -165,7 +166,7 @@ def settings_of(path: list[Entry], entries: list[Entry]) -> Settings:
     """
     named = next((name for e in reversed(path) if (name := _named(e)) is not None), None)
     change = next((e for e in reversed(path) if e.type == "thinking_level_change"), None)
-    level = text_or_empty(change.fields().get("thinkingLevel")) if change is not None else "off"
+    level = text_in(change.fields(), "thinkingLevel") if change is not None else "off"
     return Settings(None if named is None else Model(*named, _api(named, entries)), level)
 
 
@@ -173,10 +174,10 @@ def _named(entry: Entry) -> tuple[str, str] | None:
     """Return the provider and the name of the model that an entry tells of."""
     if entry.type == "model_change":
         fields = entry.fields()
-        return text_or_empty(fields.get("provider")), text_or_empty(fields.get("modelId"))
+        return text_in(fields, "provider"), text_in(fields, "modelId")
     if entry.role == "assistant":
         fields = entry.message()
-        return text_or_empty(fields.get("provider")), text_or_empty(fields.get("model"))
+        return text_in(fields, "provider"), text_in(fields, "model")
     return None
 
 
@@ -187,7 +188,7 @@ def _api(named: tuple[str, str], entries: list[Entry]) -> str:
         if entry.role != "assistant":
             continue
         body = entry.message()
-        api = text_or_empty(body.get("api"))
+        api = text_in(body, "api")
         if api and body.get("provider") == named[0]:
             if body.get("model") == named[1]:
                 return api
@@ -300,7 +301,7 @@ def _parts_for(item: Said, model: Model | None, ids: dict[str, str]) -> list[dic
 def _thinking(part: dict[str, Any], *, same: bool) -> list[dict[str, Any]]:
     if part.get("redacted") or (same and part.get("thinkingSignature")):
         return [part] if same else []
-    if not text_or_empty(part.get("thinking")).strip():
+    if not text_in(part, "thinking").strip():
         return []
     return [part] if same else [{"type": "text", "text": part["thinking"]}]
 
@@ -372,7 +373,7 @@ def _result_lines(item: Said) -> Iterator[str]:
     if item.parts and all(part.get("type") == "image" for part in item.parts):
         yield _ONLY_IMAGE
     for part in item.parts:
-        yield "[image]" if part.get("type") == "image" else text_or_empty(part.get("text"))
+        yield "[image]" if part.get("type") == "image" else text_in(part, "text")
 
 
 def _single(item: Said, model: Model | None, *, is_modern: bool) -> Message:
@@ -389,7 +390,7 @@ def _single(item: Said, model: Model | None, *, is_modern: bool) -> Message:
 
 def _spoken(item: Said, model: Model | None, *, is_modern: bool) -> list[Block]:
     """Return the blocks of an answer: OpenAI's API gets its texts as one."""
-    texts = [p["text"] for p in item.parts if p.get("type") == "text" and text_or_empty(p.get("text")).strip()]
+    texts = [p["text"] for p in item.parts if p.get("type") == "text" and text_in(p, "text").strip()]
     if model is None or model.api == "openai-completions":
         calls = [block_of(p) for p in item.parts if p.get("type") == "toolCall"]
         if not is_modern:
@@ -398,7 +399,7 @@ def _spoken(item: Said, model: Model | None, *, is_modern: bool) -> list[Block]:
     blocks: list[Block] = []
     for part in item.parts:
         if part.get("type") == "text":
-            blocks += [Text(part["text"])] if text_or_empty(part.get("text")).strip() else []
+            blocks += [Text(part["text"])] if text_in(part, "text").strip() else []
         elif part.get("type") == "thinking" and model.api == "anthropic-messages":
             blocks += _thought(part)
         else:
@@ -410,14 +411,14 @@ def _thought(part: dict[str, Any]) -> list[Block]:
     """Return thinking as Anthropic's API gets it: without a signature it has to be text."""
     if part.get("redacted"):
         return [Other("redacted_thinking")]
-    words = text_or_empty(part.get("thinking"))
+    words = text_in(part, "thinking")
     if not words.strip():
         return []
-    return [Thinking(words) if text_or_empty(part.get("thinkingSignature")).strip() else Text(words)]
+    return [Thinking(words) if text_in(part, "thinkingSignature").strip() else Text(words)]
 
 
 def _result(item: Said, text: str) -> ToolResult:
-    return ToolResult(text_or_empty(item.fields.get("toolCallId")), text, item.fields.get("isError") is True)
+    return ToolResult(text_in(item.fields, "toolCallId"), text, item.fields.get("isError") is True)
 
 
 def _plain(role: Role, blocks: tuple[Block, ...], spans: list[Span], origin: Origin, item: Said) -> Message:
@@ -491,7 +492,7 @@ def _model(path: list[Entry], entries: list[Entry]) -> Model | None:
     for entry in reversed(entries):
         if entry.role == "assistant":
             body = entry.message()
-            if text_or_empty(body.get("api")) and (body.get("provider"), body.get("model")) == model[:2]:
+            if text_in(body, "api") and (body.get("provider"), body.get("model")) == model[:2]:
                 return model
     return None
 
@@ -556,7 +557,7 @@ def told_by(entry: Entry, message_of: Callable[..., Message]) -> Told:
     """Return what an entry tells of its session; ``message_of`` makes the message of it."""
     if entry.type == "session":
         fields = entry.fields()
-        return Told(kind=_kind(fields), cwd=text_or_empty(fields.get("cwd")), parent=parent_of(fields))
+        return Told(kind=_kind(fields), cwd=text_in(fields, "cwd"), parent=parent_of(fields))
     if entry.type == "session_info":
         return Told(title=_title(entry))
     return Told(message_of(entry, "", True)) if entry.kind else Told()  # noqa: FBT003 - fields of a struct
@@ -576,7 +577,7 @@ def describe(result: PiTranscript, loaded: Loaded, known_types: frozenset[str] =
         elif entry.type == "label":
             _label(entry.fields(), result.labels)
     result.model, result.thinking_level = settings_of(result.path, entries)
-    return text_or_empty(result.header.get("cwd"))
+    return text_in(result.header, "cwd")
 
 
 def _kind(header: dict[str, Any]) -> SessionKind:
@@ -585,13 +586,13 @@ def _kind(header: dict[str, Any]) -> SessionKind:
 
 def parent_of(header: dict[str, Any]) -> str:
     """Return the id of the session that a header says it was forked from, "" for none: it names the file."""
-    named = text_or_empty(header.get("parentSession")) or text_or_empty(header.get("branchedFrom"))
+    named = text_in(header, "parentSession") or text_in(header, "branchedFrom")
     # the path may be of another system
     return session_id(named.replace("\\", "/").rpartition("/")[2])
 
 
 def _title(entry: Entry) -> str:
-    return text_or_empty(entry.fields().get("name")).strip()
+    return text_in(entry.fields(), "name").strip()
 
 
 def spoken(entries: list[Entry], cwd: str, live: set[int] | None) -> list[Message]:
@@ -607,7 +608,7 @@ def _unknown(entry: Entry, known_types: frozenset[str]) -> str | None:
 
 
 def _label(fields: dict[str, Any], labels: dict[str, str]) -> None:
-    target, label = text_or_empty(fields.get("targetId")), text_or_empty(fields.get("label"))
+    target, label = text_in(fields, "targetId"), text_in(fields, "label")
     labels.pop(target, None)
     if label:
         labels[target] = label

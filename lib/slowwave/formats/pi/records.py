@@ -26,9 +26,12 @@ from slowwave.formats.model import (
     Thinking,
     ToolCall,
     ToolResult,
-    clean,
     decoded,
+    fields_of,
     parse_time,
+    text_in,
+    text_or_empty,
+    whole,
 )
 
 KNOWN_TYPES = frozenset(
@@ -96,13 +99,11 @@ class Entry(msgspec.Struct, gc=False):
 
     def fields(self) -> dict[str, Any]:
         """Return the whole entry, decoded anew from its bytes."""
-        value = decoded(msgspec.Raw(clean(self.span.raw)))
-        return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        return whole(self.span.raw)
 
     def message(self) -> dict[str, Any]:
         """Return the message of a ``message`` entry."""
-        value = decoded(self.env.message)
-        return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+        return fields_of(decoded(self.env.message))
 
 
 def entry_of(env: Envelope, span: Span) -> Entry:
@@ -122,11 +123,6 @@ def _role(message: msgspec.Raw) -> str:
         return text_or_empty(_HEADS.decode(message).role)
     except REFUSALS:
         return ""
-
-
-def text_or_empty(value: object) -> str:
-    """Return a string as it is, and "" for anything else."""
-    return value if isinstance(value, str) else ""
 
 
 # Bytes of a pi session to entries, migrated to version 3 in memory as pi migrates them on disk.
@@ -437,11 +433,11 @@ def block_of(part: dict[str, Any]) -> Block:
     """Return one part of a message as a block; what is of no known type stays visible as :class:`Other`."""
     match part.get("type"):
         case "text":
-            return Text(text_or_empty(part.get("text")))
+            return Text(text_in(part, "text"))
         case "thinking":
-            return Thinking(text_or_empty(part.get("thinking")))
+            return Thinking(text_in(part, "thinking"))
         case "toolCall":
-            return ToolCall(text_or_empty(part.get("id")), text_or_empty(part.get("name")), part.get("arguments"))
+            return ToolCall(text_in(part, "id"), text_in(part, "name"), part.get("arguments"))
         case kind:
             return Other(text_or_empty(kind))
 
@@ -449,8 +445,8 @@ def block_of(part: dict[str, Any]) -> Block:
 def result_of(message: dict[str, Any]) -> ToolResult:
     """Return a ``toolResult`` message as the block that it is; images stand as ``[image]``."""
     parts = parts_of(message.get("content"))
-    lines = [text_or_empty(p.get("text")) if p.get("type") == "text" else f"[{p.get('type')}]" for p in parts]
-    return ToolResult(text_or_empty(message.get("toolCallId")), "\n".join(lines), message.get("isError") is True)
+    lines = [text_in(p, "text") if p.get("type") == "text" else f"[{p.get('type')}]" for p in parts]
+    return ToolResult(text_in(message, "toolCallId"), "\n".join(lines), message.get("isError") is True)
 
 
 # The words that pi itself puts around summaries, shell commands, skills and files before a model sees them.

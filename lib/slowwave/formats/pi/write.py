@@ -19,10 +19,10 @@ import orjson
 from slowwave.errors import LockHeldError, UnreadableError, UsageError
 from slowwave.formats.changes import append_records
 from slowwave.formats.locks import held_lock, holder, lock_path
-from slowwave.formats.model import SessionFiles, millisecond_time, parse_time
+from slowwave.formats.model import SessionFiles, millisecond_time, object_in, parse_time, text_in
 from slowwave.formats.openclaw.store import NAME as CLAWDBOT_STORE
 from slowwave.formats.pi.dialect import PI
-from slowwave.formats.pi.records import Entry, Loaded, load, text_or_empty
+from slowwave.formats.pi.records import Entry, Loaded, load
 from slowwave.formats.sessions import SUFFIX, base_path, checked_id
 from slowwave.formats.sessions import session_id as id_in_name
 from slowwave.formats.writing import (
@@ -213,11 +213,11 @@ class PiTail:
         chosen: tuple[str, str] | None = None
         for record in self._path(parent):
             if record.get("type") == "model_change" and chosen is None:
-                chosen = _text(record.get("provider")), _text(record.get("modelId"))
+                chosen = text_in(record, "provider"), text_in(record, "modelId")
             message = _answer(record)
             if message is None:
                 continue
-            found = Model(*(_text(message.get(key)) for key in ("api", "provider", "model")))
+            found = Model(*(text_in(message, key) for key in ("api", "provider", "model")))
             if chosen is None:
                 return found
             if found.provider == chosen[0]:
@@ -516,15 +516,8 @@ _NO_MODEL = Model("openai-completions", "slowwave", "none")
 
 
 def _answer(record: dict[str, Any]) -> dict[str, Any] | None:
-    message = record.get("message")
-    if record.get("type") != "message" or not isinstance(message, dict):
-        return None
-    fields = cast("dict[str, Any]", message)
-    return fields if fields.get("role") == "assistant" else None
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    message = object_in(record, "message")
+    return message if record.get("type") == "message" and message.get("role") == "assistant" else None
 
 
 _V2, _V3 = 2, 3
@@ -555,9 +548,9 @@ def _labels(entries: list[Entry]) -> dict[str, tuple[str, str]]:
     for entry in entries:
         if entry.type == "label":
             fields = entry.fields()
-            target, label = text_or_empty(fields.get("targetId")), text_or_empty(fields.get("label"))
+            target, label = text_in(fields, "targetId"), text_in(fields, "label")
             if label:
-                labels[target] = label, text_or_empty(fields.get("timestamp"))
+                labels[target] = label, text_in(fields, "timestamp")
             else:
                 labels.pop(target, None)
     return labels

@@ -9,7 +9,7 @@ import msgspec
 
 from slowwave.files import home_folder
 from slowwave.formats.client import Belongings, Client, CompactionRules
-from slowwave.formats.model import REFUSALS, SessionOrigin
+from slowwave.formats.model import REFUSALS, SessionOrigin, text_or_empty
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
 from slowwave.formats.walk import K, Walk
 
@@ -120,18 +120,16 @@ class _Shown(msgspec.Struct, gc=False):
 
 
 _decoder = msgspec.json.Decoder(_Shown)
-_ORIGINS: dict[object, SessionOrigin] = {"interactive": "interactive", "cron": "cron"}
+_ORIGINS: dict[str, SessionOrigin] = {"interactive": "interactive", "cron": "cron"}
 
 
 def _name(path: str) -> str:
-    name = _shown(path, b'"name"').name
-    return name if isinstance(name, str) else ""
+    return text_or_empty(_shown(path, b'"name"').name)
 
 
 def _origin(path: str) -> SessionOrigin:
     """Return who began a session (S7.7); "" when its metadata do not tell, or tell something new."""
-    source = _shown(path, b'"source"').source
-    return _ORIGINS.get(source, "") if isinstance(source, str) else ""
+    return _ORIGINS.get(text_or_empty(_shown(path, b'"source"').source), "")
 
 
 def _shown(path: str, key: bytes) -> _Shown:

@@ -32,10 +32,12 @@ from slowwave.formats.model import (
     Text,
     ToolCall,
     Transcript,
-    clean,
     decoded,
     millisecond_time,
     parse_time,
+    text_in,
+    text_or_empty,
+    whole,
 )
 from slowwave.formats.pi.records import block_of, compaction_text, parts_of, result_of
 from slowwave.formats.tail import Suffix
@@ -118,12 +120,6 @@ def read_metadata(path: Path) -> dict[str, object]:
     if not isinstance(value, dict):
         raise CorruptStateError(path, "is not a JSON object", "it is rebuilt from the log at the next write")
     return cast("dict[str, object]", value)
-
-
-def name_of(metadata: Mapping[str, object]) -> str:
-    """Return the session's name, or ""."""
-    name = metadata.get("name")
-    return name if isinstance(name, str) else ""
 
 
 def encoded(metadata: Mapping[str, object]) -> bytes:
@@ -246,13 +242,11 @@ class UlidMessage(Message, msgspec.Struct, gc=False, eq=False):
     @property
     def timestamp(self) -> datetime | None:
         """When the record was written."""
-        at = self.record.timestamp
-        return parse_time(at) if isinstance(at, str) else None
+        return parse_time(text_or_empty(self.record.timestamp))
 
     def fields(self) -> dict[str, Any]:
         """Return the whole record, decoded anew from its bytes."""
-        value = decoded(msgspec.Raw(clean(self.span.raw)))
-        return {str(k): v for k, v in value.items()} if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType,reportUnknownArgumentType]
+        return whole(self.span.raw)
 
     def _opened(self) -> Content:
         if self.opened is None:
@@ -328,7 +322,7 @@ def _add_title(result: UlidTranscript) -> None:
     """Take the name that the client shows from the metadata; a log needs none to be read."""
     for path in result.files.paths:
         try:
-            result.title = name_of(read_metadata(path.with_name(METADATA)))
+            result.title = text_in(read_metadata(path.with_name(METADATA)), "name")
         except CorruptStateError as error:
             result.problems.append(Problem("garbage", error.path, 1, 0, 0, error.reason))
 
