@@ -11,7 +11,7 @@ import pytest
 
 from slowwave.context import FixedClock
 from slowwave.errors import UnreadableError
-from slowwave.formats.crabtalk import dialect as crabtalk
+from slowwave.formats.crabtalk import write as crabtalk
 from slowwave.formats.crabtalk.dialect import (
     CRABTALK,
     CrabtalkTranscript,

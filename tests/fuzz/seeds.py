@@ -98,11 +98,11 @@ def _claude() -> list[bytes]:
 
 def _cersei() -> list[bytes]:
     calls: list[dict[str, object]] = [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]
-    first = cersei.user_line("hello", uuid="1", session="s", cwd="/w", at=_AT)
-    answer = cersei.assistant_line(calls, uuid="2", parent="1", session="s", cwd="/w", at=_AT)
+    first = cersei.entry_line("user", "hello", uuid="1", session="s", cwd="/w", at=_AT)
+    answer = cersei.entry_line("assistant", calls, uuid="2", parent="1", session="s", cwd="/w", at=_AT)
     summary = cersei.summary_line("so far", uuid="3", session="s", compacted=2, at=_AT)
-    system = cersei.system_line("rules", uuid="4", session="s", cwd="/w", at=_AT)
-    later = cersei.user_line("<context_summary>x", uuid="5", session="s", cwd="/w", at=_AT)
+    system = cersei.entry_line("system", "rules", uuid="4", session="s", cwd="/w", at=_AT)
+    later = cersei.entry_line("user", "<context_summary>x", uuid="5", session="s", cwd="/w", at=_AT)
     return [first + answer + summary + system + SEPARATOR[1:] + later + cersei.tombstone_line("4", at=_AT)]
 
 
@@ -192,7 +192,7 @@ def _openclaw() -> list[bytes]:
 
 
 def _crabtalk() -> list[bytes]:
-    from slowwave.formats.crabtalk import dialect as crabtalk  # noqa: PLC0415 - beside its only use
+    from slowwave.formats.crabtalk import write as crabtalk  # noqa: PLC0415 - beside its only use
 
     lines = [
         crabtalk.meta_line("crab", "user", at=_AT, title="T"),

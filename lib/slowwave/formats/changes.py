@@ -236,19 +236,13 @@ Announce = Callable[[Path, int, bytes], None]
 
 
 def append_record(
-    path: Path,
-    line: bytes | Callable[[], bytes],
-    *,
-    fsync: bool = False,
-    announce: Announce | None = None,
-    timeout_s: float = TIMEOUT_S,
+    path: Path, line: bytes, *, fsync: bool = False, announce: Announce | None = None, timeout_s: float = TIMEOUT_S
 ) -> int:
     """Append one record to a file, which is created (mode 0o600) when it is missing.
 
     Args:
         path: the file.
-        line: one JSON value without a newline; a function that makes it is called under the lock, for a record
-            that names the one before it.
+        line: one JSON value without a newline.
         fsync: return only when the record is on the disk.
         announce: is told what will be written.
         timeout_s: how long to wait for the lock.
@@ -261,12 +255,9 @@ def append_record(
         LockHeldError: another process held the lock all the time.
         OSError: the disk is full; nothing of the record stays in the file.
     """
-    if isinstance(line, bytes):
-        _check(line)
+    _check(line)
     with locked_file(path, create=True, append=True, timeout_s=timeout_s) as fd:
-        record = line if isinstance(line, bytes) else line()
-        _check(record)
-        return _append(fd, path, record, fsync=fsync, announce=announce)
+        return _append(fd, path, line, fsync=fsync, announce=announce)
 
 
 def append_records(
@@ -277,7 +268,6 @@ def append_records(
     then: Callable[[], None] | None = None,
     fsync: bool = False,
     announce: Announce | None = None,
-    timeout_s: float = TIMEOUT_S,
 ) -> int:
     """Append records that belong together in one ``write``; ``lines`` makes them under the lock.
 
@@ -286,7 +276,7 @@ def append_records(
     newline; LockHeldError: another process held the lock all the time; OSError: the disk is full, nothing of the
     records stays in the file.
     """
-    with locked_file(path, create=create, append=True, timeout_s=timeout_s) as fd:
+    with locked_file(path, create=create, append=True) as fd:
         records = lines()
         if not records:
             raise ValueError("there is no record to append")
@@ -305,7 +295,6 @@ def append_forking(
     *,
     fsync: bool = False,
     announce: Announce | None = None,
-    timeout_s: float = TIMEOUT_S,
 ) -> tuple[Path, int]:
     """Append one record to a session of Cersei, in a new part when the current one would grow beyond ``part_bytes``.
 
@@ -318,7 +307,7 @@ def append_forking(
     """
     if isinstance(line, bytes):
         _check(line)
-    with locked_file(base, create=True, append=True, timeout_s=timeout_s) as base_fd:
+    with locked_file(base, create=True, append=True) as base_fd:
         record = line if isinstance(line, bytes) else line()
         _check(record)
         names = numbered_parts(base)
@@ -328,7 +317,7 @@ def append_forking(
             last = base.with_name(part_name(base.name.removesuffix(SUFFIX), number + 1))
         if last == base:
             return base, _append(base_fd, base, record, fsync=fsync, announce=announce)
-        return last, append_record(last, record, fsync=fsync, announce=announce, timeout_s=timeout_s)
+        return last, append_record(last, record, fsync=fsync, announce=announce)
 
 
 def _check(line: bytes) -> None:

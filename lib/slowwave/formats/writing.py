@@ -22,7 +22,7 @@ import orjson
 from slowwave.context import Clock
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, move_file, private_folder, write_all
-from slowwave.formats.changes import PART_BYTES, Announce
+from slowwave.formats.changes import PART_BYTES, Announce, append_records
 from slowwave.formats.lines import open_regular, read_records
 from slowwave.formats.model import REFUSALS, SessionFiles, Text, Thinking, ToolCall, fields_of
 from slowwave.formats.sessions import SUFFIX, part_name
@@ -59,6 +59,11 @@ def client_blocks(
     return found
 
 
+def json_line(record: Mapping[str, object]) -> bytes:
+    """Return a record as the clients write one: JSON without spaces on one line, with its newline."""
+    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+
+
 @dataclass(frozen=True, slots=True)
 class Means:
     """What new records are made with."""
@@ -80,6 +85,11 @@ class Target(NamedTuple):
     files: tuple[Path, ...] = ()  # its files in reading order; none when it is new
     cwd: str = ""  # the working folder, where records name one and the session does not say
     side: bool = False  # its place says that it is a sub-agent's
+
+    @property
+    def session(self) -> SessionFiles:
+        """The session as it is read."""
+        return SessionFiles(self.id, self.files)
 
 
 class Draft(NamedTuple):
@@ -109,6 +119,12 @@ class Compaction(NamedTuple):
     tokens_summarised: int = 0
     # how well the summary was proven and which bytes it stands for, where the record has room for it (Claude Code, pi)
     remarks: Mapping[str, object] = {}
+
+    @property
+    def file_lists(self) -> dict[str, object]:
+        """The two lists of files as records have them."""
+        modified = set(self.modified_files)
+        return {"readFiles": sorted(set(self.read_files) - modified), "modifiedFiles": sorted(modified)}
 
 
 def checked(value: object) -> None:
@@ -226,6 +242,22 @@ class Writer:
         """
         del folder, new_id, at
         self._refuse(target.id, "forks that slowwave makes; fork it in its client")
+
+    def _add(
+        self,
+        path: Path,
+        lines: Callable[[], Sequence[bytes]],
+        *,
+        create: bool = False,
+        then: Callable[[], None] | None = None,
+    ) -> None:
+        """Append lines in one write; ``lines`` makes them, and ``then`` is called, under the lock."""
+
+        def records() -> list[bytes]:
+            return [line.removesuffix(b"\n") for line in lines()]
+
+        means = self.means
+        append_records(path, records, create=create, then=then, fsync=means.fsync, announce=means.announce)
 
     def _refuse(self, session_id: str, what: str) -> NoReturn:
         raise UsageError(f"{session_id}: {self.dialect} has no {what}; nothing was written")
@@ -361,7 +393,7 @@ def write_fork(
 
 
 def write_session(lines: Iterator[bytes], base: Path, part_bytes: int | None) -> list[Path]:
-    """Write a session that did not exist, from lines without newlines, and return its files; none without a line.
+    """Write a session that did not exist, from lines with or without newlines, and return its files; none without one.
 
     Every part is complete and durable under a temporary name before the first one gets its own; the base file comes
     last. Raises UsageError: the file exists.
@@ -399,7 +431,8 @@ def _publish(temps: list[Path], targets: list[Path]) -> None:
 
 def _portions(lines: Iterator[bytes], part_bytes: int | None) -> Iterator[Iterator[bytes]]:
     """Yield the lines of each part; every part must be consumed before the next one is asked for."""
-    waiting = next(lines, None)
+    bare = (line.removesuffix(b"\n") for line in lines)
+    waiting = next(bare, None)
 
     def portion() -> Iterator[bytes]:
         nonlocal waiting
@@ -409,7 +442,7 @@ def _portions(lines: Iterator[bytes], part_bytes: int | None) -> Iterator[Iterat
             if part_bytes is not None and size > part_bytes and size > len(waiting) + 1:
                 return
             yield waiting
-            waiting = next(lines, None)
+            waiting = next(bare, None)
 
     while waiting is not None:
         yield portion()

@@ -15,11 +15,11 @@ SEED, CODE = Cersei("seed"), Cersei("code")
 
 
 def user(uuid: str) -> bytes:
-    return encode.user_line(uuid, uuid=uuid, session="s", cwd="/p", at=AT)
+    return encode.entry_line("user", uuid, uuid=uuid, session="s", cwd="/p", at=AT)
 
 
 def answer(uuid: str) -> bytes:
-    return encode.assistant_line(uuid, uuid=uuid, parent="u", session="s", cwd="/p", at=AT)
+    return encode.entry_line("assistant", uuid, uuid=uuid, parent="u", session="s", cwd="/p", at=AT)
 
 
 def summary(uuid: str, count: int) -> bytes:
@@ -61,10 +61,10 @@ def test_messages_say_who_spoke_and_where(tmp_path: Path) -> None:
     }
     lines = [
         user("hello"),
-        encode.assistant_line([call], uuid="a", parent="u", session="s", cwd="/p", at=AT),
-        encode.user_line([result], uuid="r", session="s", cwd="/p", at=AT),
-        encode.system_line("rules", uuid="y", session="s", cwd="/p", at=AT),
-        encode.user_line("<context_summary>x</context_summary>", uuid="c", session="s", cwd="/p", at=AT),
+        encode.entry_line("assistant", [call], uuid="a", parent="u", session="s", cwd="/p", at=AT),
+        encode.entry_line("user", [result], uuid="r", session="s", cwd="/p", at=AT),
+        encode.entry_line("system", "rules", uuid="y", session="s", cwd="/p", at=AT),
+        encode.entry_line("user", "<context_summary>x</context_summary>", uuid="c", session="s", cwd="/p", at=AT),
         summary("sum", 1),
     ]
     transcript = SEED.read(files(tmp_path, lines))

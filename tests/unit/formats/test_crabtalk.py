@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from slowwave.formats.crabtalk import dialect as crabtalk
+from slowwave.formats.crabtalk import write as crabtalk
 from slowwave.formats.crabtalk.dialect import CRABTALK, CrabtalkTranscript
 from slowwave.formats.messages import PlainMessage, normal_form
 from slowwave.formats.model import Block, Origin, Role, SessionFiles, Text, Thinking, ToolCall, ToolResult

@@ -15,13 +15,17 @@ AT = datetime(2026, 4, 3, 12, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))
 SAMPLE = Path(__file__).parents[2] / "samples" / "claude" / "client-2.0.76.jsonl"
 
 
+def head(uuid: str, parent: str | None) -> claude_encode.Head:
+    return claude_encode.Head(uuid, parent, "s", "/p", AT)
+
+
 def test_claude_lines_have_the_fields_of_the_client_in_its_order() -> None:
     records = [json.loads(line) for line in SAMPLE.read_bytes().splitlines()]
     user = next(r for r in records if r["type"] == "user")
     assistant = next(r for r in records if r["type"] == "assistant")
-    ours = claude_encode.user_line("x", uuid="u", parent=None, session="s", cwd="/p", at=AT)
+    ours = claude_encode.user_line("x", head("u", None))
     assert list(json.loads(ours)) == list(user)
-    ours = claude_encode.assistant_line("x", uuid="a", parent="u", session="s", cwd="/p", at=AT, message_id="m")
+    ours = claude_encode.assistant_line("x", head("a", "u"), "m")
     record = json.loads(ours)
     assert list(record) == [name for name in assistant if name != "requestId"]
     assert list(record["message"]) == list(assistant["message"])
@@ -35,10 +39,10 @@ def test_what_is_written_is_read_and_sent(tmp_path: Path) -> None:
     result: dict[str, object] = {"type": "tool_result", "tool_use_id": "t", "content": "out", "is_error": False}
     path = tmp_path / "s.jsonl"
     path.write_bytes(
-        claude_encode.user_line("line\nbreak \u2028 \U0001f600", uuid="1", parent=None, session="s", cwd="/p", at=AT)
-        + claude_encode.assistant_line([call], uuid="2", parent="1", session="s", cwd="/p", at=AT, message_id="m")
-        + claude_encode.user_line([result], uuid="3", parent="2", session="s", cwd="/p", at=AT)
-        + claude_encode.assistant_line("done", uuid="4", parent="3", session="s", cwd="/p", at=AT, message_id="n")
+        claude_encode.user_line("line\nbreak \u2028 \U0001f600", head("1", None))
+        + claude_encode.assistant_line([call], head("2", "1"), "m")
+        + claude_encode.user_line([result], head("3", "2"))
+        + claude_encode.assistant_line("done", head("4", "3"), "n")
         + claude_encode.title_line("My title", session="s")
     )
     transcript = CLAUDE.read(SessionFiles("s", (path,)))
@@ -54,10 +58,10 @@ def test_what_is_written_is_read_and_sent(tmp_path: Path) -> None:
 
 
 def test_cersei_lines_have_exactly_its_fields() -> None:
-    user = json.loads(cersei_encode.user_line("x", uuid="u", session="s", cwd="/p", at=AT))
+    user = json.loads(cersei_encode.entry_line("user", "x", uuid="u", session="s", cwd="/p", at=AT))
     assert list(user) == ["type", "uuid", "timestamp", "session_id", "cwd", "message", "is_sidechain"]
     assert user["timestamp"] == "2026-04-03T10:00:00.123456+00:00"
-    linked = json.loads(cersei_encode.assistant_line("x", uuid="a", parent="u", session="s", cwd="", at=AT))
+    linked = json.loads(cersei_encode.entry_line("assistant", "x", uuid="a", parent="u", session="s", cwd="", at=AT))
     assert list(linked)[:4] == ["type", "uuid", "parent_uuid", "timestamp"]
     assert linked["message"] == {"role": "assistant", "content": "x"}
     assert json.loads(cersei_encode.tombstone_line("u", at=AT)).keys() == {"type", "deleted_uuid", "timestamp"}

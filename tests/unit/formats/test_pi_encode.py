@@ -5,14 +5,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
-from slowwave.formats.crabtalk import dialect as crabtalk_encode
+from slowwave.formats.crabtalk import write as crabtalk_encode
 from slowwave.formats.crabtalk.dialect import CRABTALK
 from slowwave.formats.model import SessionFiles, Text, ToolCall
 from slowwave.formats.pi import write as pi_encode
 from slowwave.formats.pi.dialect import PI
 from slowwave.formats.pi.write import Place, fresh_id
-from slowwave.formats.ulid import dialect as ulid_encode
+from slowwave.formats.ulid import write as ulid_encode
 from slowwave.formats.ulid.dialect import ULID
+from slowwave.formats.writing import Compaction
 from tests.unit.formats.pi_files import read
 
 AT = datetime(2026, 3, 15, 10, 0, 0, 123000, tzinfo=UTC)
@@ -31,7 +32,7 @@ def test_pi_lines_make_a_session(tmp_path: Path) -> None:
         pi_encode.label_line("a", "L", place=place("c", "b")),
         pi_encode.label_line("b", None, place=place("d", "c")),
         pi_encode.name_line(" name ", place=place("e", "d")),
-        pi_encode.compaction_line("sum", place=place("f", "e"), first_kept="b", tokens_before=7),
+        pi_encode.compaction_line(Compaction("sum", tokens_before=7), place=place("f", "e"), first_kept="b"),
         pi_encode.branch_summary_line("left", place=place("g", "f"), branch_from="f"),
     ]
     transcript = read(tmp_path, b"".join(lines))
@@ -44,14 +45,8 @@ def test_pi_lines_make_a_session(tmp_path: Path) -> None:
 
 
 def test_pi_compaction_has_the_files_that_pi_would_name() -> None:
-    line = pi_encode.compaction_line(
-        "s",
-        place=place("f", "e"),
-        first_kept="b",
-        tokens_before=7,
-        read_files=["b", "a", "c"],
-        modified_files=["c", "a0"],
-    )
+    compaction = Compaction("s", tokens_before=7, read_files=("b", "a", "c"), modified_files=("c", "a0"))
+    line = pi_encode.compaction_line(compaction, place=place("f", "e"), first_kept="b")
     assert json.loads(line) == {
         "type": "compaction",
         "id": "f",
@@ -98,7 +93,10 @@ def test_ulid_lines_make_a_session(tmp_path: Path) -> None:
         ulid_encode.message_line("assistant", [Text("ok"), call], seq=2, at=AT),
         ulid_encode.message_line("toolResult", [Text("no")], seq=3, at=AT, call_id="t1", is_error=True),
         ulid_encode.compaction_line(
-            "s", seq=4, at=AT, first_kept=2, tokens_before=5, read_files=["b", "a"], modified_files=["b"]
+            Compaction("s", tokens_summarised=5, read_files=("b", "a"), modified_files=("b",)),
+            seq=4,
+            at=AT,
+            first_kept=2,
         ),
     ]
     path = tmp_path / "session.jsonl"

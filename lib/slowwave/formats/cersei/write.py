@@ -5,13 +5,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
-import orjson
-
 from slowwave.errors import UsageError
 from slowwave.files import private_folder
 from slowwave.formats.cersei.dialect import CERSEI
 from slowwave.formats.cersei.records import CerseiMessage
-from slowwave.formats.changes import append_forking, append_record
+from slowwave.formats.changes import append_forking
 from slowwave.formats.claude.write import ClaimedWriter, Content, blocks_of, last_record, place_of, said
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import SessionFiles, offset_time
@@ -23,6 +21,7 @@ from slowwave.formats.writing import (
     Draft,
     Target,
     Where,
+    json_line,
     marked,
     record_with,
     unknown,
@@ -36,62 +35,32 @@ from slowwave.formats.writing import (
 # ``bare_line`` is a line of its bare-message file.
 
 
-def user_line(content: Content, *, uuid: str, session: str, cwd: str, at: datetime) -> bytes:
-    """Return a user entry."""
-    return _entry("user", content, uuid, None, session, cwd, at)
-
-
-def assistant_line(content: Content, *, uuid: str, parent: str | None, session: str, cwd: str, at: datetime) -> bytes:
-    """Return an assistant entry; without a parent the field is left out, as Cersei does."""
-    return _entry("assistant", content, uuid, parent, session, cwd, at)
-
-
-def system_line(content: Content, *, uuid: str, session: str, cwd: str, at: datetime) -> bytes:
-    """Return a system entry."""
-    return _entry("system", content, uuid, None, session, cwd, at)
+def entry_line(
+    kind: str, content: Content, *, uuid: str, session: str, cwd: str, at: datetime, parent: str | None = None
+) -> bytes:
+    """Return an entry of the user, the assistant or the system; without a parent the field is left out."""
+    record: dict[str, object] = {"type": kind, "uuid": uuid}
+    if parent is not None:
+        record["parent_uuid"] = parent
+    body = {"role": kind, "content": content if isinstance(content, str) else blocks_of(content)}
+    place = {"timestamp": offset_time(at), "session_id": session, "cwd": cwd}
+    return json_line({**record, **place, "message": body, "is_sidechain": False})
 
 
 def summary_line(summary: str, *, uuid: str, session: str, compacted: int, at: datetime) -> bytes:
     """Return a summary of the ``compacted`` oldest messages."""
-    stamp = offset_time(at)
-    return _line(
-        {
-            "type": "summary",
-            "uuid": uuid,
-            "timestamp": stamp,
-            "session_id": session,
-            "summary": summary,
-            "messages_compacted": compacted,
-        }
-    )
+    head = {"type": "summary", "uuid": uuid, "timestamp": offset_time(at), "session_id": session}
+    return json_line({**head, "summary": summary, "messages_compacted": compacted})
 
 
 def tombstone_line(deleted: str, *, at: datetime) -> bytes:
     """Return the entry that hides the entry with the uuid ``deleted``, in whichever part it lies."""
-    return _line({"type": "tombstone", "deleted_uuid": deleted, "timestamp": offset_time(at)})
+    return json_line({"type": "tombstone", "deleted_uuid": deleted, "timestamp": offset_time(at)})
 
 
 def bare_line(role: str, content: Content) -> bytes:
     """Return a line of the bare-message file."""
-    return _line({"role": role, "content": content if isinstance(content, str) else blocks_of(content)})
-
-
-def _entry(kind: str, content: Content, uuid: str, parent: str | None, session: str, cwd: str, at: datetime) -> bytes:
-    record: dict[str, object] = {"type": kind, "uuid": uuid}
-    if parent is not None:
-        record["parent_uuid"] = parent
-    record |= {
-        "timestamp": offset_time(at),
-        "session_id": session,
-        "cwd": cwd,
-        "message": {"role": kind, "content": content if isinstance(content, str) else blocks_of(content)},
-        "is_sidechain": False,
-    }
-    return _line(record)
-
-
-def _line(record: dict[str, object]) -> bytes:
-    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+    return json_line({"role": role, "content": content if isinstance(content, str) else blocks_of(content)})
 
 
 class CerseiWriter(ClaimedWriter):
@@ -111,12 +80,9 @@ class CerseiWriter(ClaimedWriter):
             if record_with(_parts(target), draft.parent, lambda entry: entry.get("uuid") == draft.parent) is None:
                 raise unknown(draft.parent, target.id)
         made = self.means.ids()
-        cwd = last_record(SessionFiles(target.id, target.files)).cwd or target.cwd
-        at = self.means.clock.now()
-        if draft.role == "assistant":
-            line = assistant_line(draft.content, uuid=made, parent=draft.parent, session=target.id, cwd=cwd, at=at)
-        else:
-            line = user_line(said(draft), uuid=made, session=target.id, cwd=cwd, at=at)
+        cwd = last_record(target.session).cwd or target.cwd
+        kind, at = "assistant" if draft.role == "assistant" else "user", self.means.clock.now()
+        line = entry_line(kind, said(draft), uuid=made, session=target.id, cwd=cwd, at=at, parent=draft.parent)
         self._append(target, lambda: line)
         return made
 
@@ -144,7 +110,7 @@ class CerseiWriter(ClaimedWriter):
 
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
         """Copy all entries, or those up to a message; tombstones and summaries belong to what they concern."""
-        files = SessionFiles(target.id, target.files)
+        files = target.session
         only = None if at is None else cersei_path(files, at)
 
         def copied(raw: bytes, line: CopiedLine) -> bytes:
@@ -157,7 +123,7 @@ class CerseiWriter(ClaimedWriter):
         private_folder(target.path.parent)
         append_forking(
             _base(target),
-            lambda: line().rstrip(b"\n"),
+            lambda: line().removesuffix(b"\n"),
             self.means.part_bytes,
             fsync=self.means.fsync,
             announce=self.means.announce,
@@ -204,9 +170,6 @@ def cersei_path(files: SessionFiles, message_id: str) -> set[Where]:
     return {place_of(span) for i, (span, line) in enumerate(entries) if i <= end or line.deleted_uuid in taken - {None}}
 
 
-# The last record of a session, read from its end: what a new record is chained to.
-
-
 # Writing the bare-message files of Cersei: a role and content, and nothing else.
 
 
@@ -224,15 +187,11 @@ class BareWriter(ClaimedWriter):
             raise UsageError(f"{target.id}: messages of {self.dialect} have no ids, so each follows the last one")
         private_folder(target.path.parent)
         line = bare_line("user" if draft.role == "tool" else draft.role, said(draft))
-        append_record(target.path, line.rstrip(b"\n"), fsync=self.means.fsync)
+        self._add(target.path, lambda: [line], create=True)
         return ""
 
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
         """Copy all messages. Raises UsageError: only a path is wanted: messages without ids name none."""
         if at is not None:
             raise UsageError(f"{target.id}: messages of {self.dialect} have no ids, so a fork copies all of them")
-        files = SessionFiles(target.id, target.files)
-        return write_fork(files, base_path(folder, new_id), lambda raw, _: raw)
-
-
-# Which records make up the way to one message: what a branch that becomes a session of its own takes along.
+        return write_fork(target.session, base_path(folder, new_id), lambda raw, _: raw)

@@ -5,15 +5,12 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 import msgspec
-import orjson
 
 from slowwave.errors import RefusedError, UsageError
 from slowwave.files import private_folder
-from slowwave.formats.changes import append_record, append_records
 from slowwave.formats.claude import UNKNOWN
 from slowwave.formats.claude.dialect import CLAUDE
 from slowwave.formats.claude.records import Node, Tree
@@ -41,6 +38,7 @@ from slowwave.formats.writing import (
     Where,
     Writer,
     client_blocks,
+    json_line,
     marked,
     record_with,
     unknown,
@@ -50,9 +48,8 @@ from slowwave.formats.writing import (
 
 # Lines as Claude Code writes them, for appending: one JSON object with its newline, nothing decided here.
 #
-# ``content`` is text or a list of blocks, of the Anthropic API or dialect-free ones; ``parent`` is the uuid of the
-# record before, or None for the first. Names and order of the fields are those of real files of version 2.0 and later,
-# without what only the client itself can know.
+# ``content`` is text or a list of blocks, of the Anthropic API or dialect-free ones. Names and order of the fields are
+# those of real files of version 2.0 and later, without what only the client itself can know.
 
 
 VERSION = "2.1.330"
@@ -77,42 +74,38 @@ def result_block(call_id: str, content: Content, *, is_error: bool) -> Mapping[s
     return {"type": "tool_result", "tool_use_id": call_id, "content": body, "is_error": is_error}
 
 
-def user_line(
-    content: Content,
-    *,
-    uuid: str,
-    parent: str | None,
-    session: str,
-    cwd: str,
-    at: datetime,
-    branch: str = "",
-    version: str = VERSION,
-) -> bytes:
+class Head(NamedTuple):
+    """What every record begins and ends with."""
+
+    uuid: str  # its own id
+    parent: str | None  # uuid of the record before it, None for the first
+    session: str  # id of the session
+    cwd: str  # the working folder
+    at: datetime  # when it is written
+    branch: str = ""  # the git branch
+    version: str = VERSION  # the client that is written for
+
+    def around(self, fields: Mapping[str, object]) -> bytes:
+        """Return the line of a record that says ``fields`` between its envelope and its time."""
+        envelope: dict[str, object] = {
+            "parentUuid": self.parent,
+            "isSidechain": False,
+            "userType": "external",
+            "cwd": self.cwd,
+            "sessionId": self.session,
+            "version": self.version,
+            "gitBranch": self.branch,
+        }
+        return json_line({**envelope, **fields, "uuid": self.uuid, "timestamp": millisecond_time(self.at)})
+
+
+def user_line(content: Content, head: Head) -> bytes:
     """Return a user record."""
     body = content if isinstance(content, str) else blocks_of(content)
-    record: dict[str, object] = {
-        **_envelope(parent, session, cwd, branch, version),
-        "type": "user",
-        "message": {"role": "user", "content": body},
-        "uuid": uuid,
-        "timestamp": millisecond_time(at),
-    }
-    return _line(record)
+    return head.around({"type": "user", "message": {"role": "user", "content": body}})
 
 
-def assistant_line(
-    content: Content,
-    *,
-    uuid: str,
-    parent: str | None,
-    session: str,
-    cwd: str,
-    at: datetime,
-    message_id: str,
-    model: str = MODEL,
-    branch: str = "",
-    version: str = VERSION,
-) -> bytes:
+def assistant_line(content: Content, head: Head, message_id: str) -> bytes:
     """Return an assistant record; text becomes one text block, since the client wants a list here."""
     blocks = blocks_of(content)
     calls = any(block.get("type") == "tool_use" for block in blocks)
@@ -120,97 +113,55 @@ def assistant_line(
         "id": message_id,
         "type": "message",
         "role": "assistant",
-        "model": model,
+        "model": MODEL,
         "content": blocks,
         "stop_reason": "tool_use" if calls else "end_turn",
         "stop_sequence": None,
         "usage": {"input_tokens": 0, "output_tokens": 0},
     }
-    record: dict[str, object] = {
-        **_envelope(parent, session, cwd, branch, version),
-        "message": message,
-        "type": "assistant",
-        "uuid": uuid,
-        "timestamp": millisecond_time(at),
-    }
-    return _line(record)
+    return head.around({"message": message, "type": "assistant"})
 
 
 def title_line(title: str, *, session: str) -> bytes:
     """Return the record by which the client remembers a title that a person gave."""
-    return _line({"type": "custom-title", "customTitle": title, "sessionId": session})
+    return json_line({"type": "custom-title", "customTitle": title, "sessionId": session})
 
 
 def prompt_line(prompt: str, *, leaf: str, session: str) -> bytes:
     """Return the record by which client 2.1 remembers which record it goes on from."""
-    return _line({"type": "last-prompt", "lastPrompt": prompt, "leafUuid": leaf, "sessionId": session})
+    return json_line({"type": "last-prompt", "lastPrompt": prompt, "leafUuid": leaf, "sessionId": session})
 
 
-def compaction_lines(
-    summary: str,
-    *,
-    boundary: str,
-    uuid: str,
-    logical_parent: str | None,
-    session: str,
-    cwd: str,
-    at: datetime,
-    trigger: str,
-    tokens: int,
-    kept: Sequence[str] = (),
-    branch: str = "",
-    version: str = VERSION,
-    remarks: Mapping[str, object] = MappingProxyType({}),
-) -> tuple[bytes, bytes]:
+def compaction_lines(compaction: Compaction, head: Head, boundary: str, kept: Sequence[str]) -> list[bytes]:
     """Return the boundary and the summary of a full compaction, in this order.
 
-    ``kept`` are the uuids of all records, oldest first, that stay: they lie before the boundary, and the client moves
-    them behind the summary. A summary without a boundary is ignored (client 2.1.330, clients.md 5.3).
+    ``head``: that of the summary, as if it followed the conversation. ``boundary``: the boundary's uuid. ``kept`` are
+    the uuids of all records, oldest first, that stay: they lie before the boundary, and the client moves them behind
+    the summary. A summary without a boundary is ignored (client 2.1.330, clients.md 5.3).
     """
-    metadata: dict[str, object] = {"trigger": trigger, "preTokens": tokens}
+    metadata: dict[str, object] = {"trigger": compaction.trigger, "preTokens": compaction.tokens_before}
     if kept:
-        metadata["preservedSegment"] = {"headUuid": kept[0], "anchorUuid": uuid, "tailUuid": kept[-1]}
-        metadata["preservedMessages"] = {"anchorUuid": uuid, "uuids": list(kept), "allUuids": list(kept)}
-    if remarks:
-        metadata["slowwave"] = dict(remarks)
+        metadata["preservedSegment"] = {"headUuid": kept[0], "anchorUuid": head.uuid, "tailUuid": kept[-1]}
+        metadata["preservedMessages"] = {"anchorUuid": head.uuid, "uuids": list(kept), "allUuids": list(kept)}
+    if compaction.remarks:
+        metadata["slowwave"] = dict(compaction.remarks)
     first: dict[str, object] = {
-        **_envelope(None, session, cwd, branch, version),
-        "logicalParentUuid": logical_parent,
+        "logicalParentUuid": head.parent,
         "type": "system",
         "subtype": "compact_boundary",
         "content": "Conversation compacted",
         "isMeta": False,
         "level": "info",
         "compactMetadata": metadata,
-        "uuid": boundary,
-        "timestamp": millisecond_time(at),
     }
     second: dict[str, object] = {
-        **_envelope(boundary, session, cwd, branch, version),
         "type": "user",
-        "message": {"role": "user", "content": _CONTINUED + summary},
+        "message": {"role": "user", "content": _CONTINUED + compaction.summary},
         "isVisibleInTranscriptOnly": True,
         "isCompactSummary": True,
-        "uuid": uuid,
-        "timestamp": millisecond_time(at + TICK),
     }
-    return _line(first), _line(second)
-
-
-def _envelope(parent: str | None, session: str, cwd: str, branch: str, version: str) -> dict[str, object]:
-    return {
-        "parentUuid": parent,
-        "isSidechain": False,
-        "userType": "external",
-        "cwd": cwd,
-        "sessionId": session,
-        "version": version,
-        "gitBranch": branch,
-    }
-
-
-def _line(record: dict[str, object]) -> bytes:
-    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+    behind = head._replace(parent=boundary, at=head.at + TICK)
+    return [head._replace(uuid=boundary, parent=None).around(first), behind.around(second)]
 
 
 class LastRecord(NamedTuple):
@@ -286,7 +237,11 @@ class ClaudeWriter(ClaimedWriter):
             last = self._leaf(target)
             known = draft.parent in (None, last.uuid)
             parent = last.uuid if known else self._uuid(target, str(draft.parent))
-            found = [self._line(target, draft, made, parent, last)]
+            head = self._head(target, last, made, parent)
+            if draft.role == "assistant":
+                found = [assistant_line(draft.content, head, f"msg_{made.replace('-', '')}")]
+            else:
+                found = [user_line(said(draft), head)]
             if parent != last.uuid:
                 prompt = draft.content if isinstance(draft.content, str) and draft.role == "user" else ""
                 found.append(prompt_line(prompt, leaf=made, session=target.id))
@@ -308,23 +263,7 @@ class ClaudeWriter(ClaimedWriter):
             if last.uuid is None:
                 raise UsageError(f"{target.id}: holds no message to summarise; nothing was written")
             kept = () if compaction.keep_from is None else self._kept(target, compaction.keep_from)
-            return list(
-                compaction_lines(
-                    compaction.summary,
-                    boundary=boundary,
-                    uuid=made,
-                    logical_parent=last.uuid,
-                    session=target.id,
-                    cwd=last.cwd or target.cwd,
-                    at=self._at(last),
-                    trigger=compaction.trigger,
-                    tokens=compaction.tokens_before,
-                    kept=kept,
-                    branch=last.branch,
-                    version=last.version or VERSION,
-                    remarks=compaction.remarks,
-                )
-            )
+            return compaction_lines(compaction, self._head(target, last, made, last.uuid), boundary, kept)
 
         self._append(target, lines)
         return made
@@ -336,12 +275,11 @@ class ClaudeWriter(ClaimedWriter):
         """
         if not name.strip():
             raise UsageError(f"{target.id}: claude keeps a title once it has one; give it another one")
-        line = title_line(name.strip(), session=target.id)
-        append_record(target.path, line.rstrip(b"\n"), fsync=self.means.fsync)
+        self._add(target.path, lambda: [title_line(name.strip(), session=target.id)], create=True)
 
     def fork(self, target: Target, folder: Path, new_id: str, at: str | None = None) -> list[Path]:
         """Copy all message lines, as ``--fork-session`` does, or those on the way to one message; uuids stay."""
-        files = SessionFiles(target.id, target.files)
+        files = target.session
         only = None if at is None else claude_path(files, at)
 
         def copied(raw: bytes, line: CopiedLine) -> bytes | None:
@@ -356,36 +294,12 @@ class ClaudeWriter(ClaimedWriter):
         # also of a new session: another writer may have begun it meanwhile
         return leaf_record(SessionFiles(target.id, target.files or (target.path,)))
 
-    def _line(self, target: Target, draft: Draft, made: str, parent: str | None, last: LastRecord) -> bytes:
-        at = self._at(last)
-        cwd, version = last.cwd or target.cwd, last.version or VERSION
-        if draft.role == "assistant":
-            return assistant_line(
-                draft.content,
-                uuid=made,
-                parent=parent,
-                session=target.id,
-                cwd=cwd,
-                at=at,
-                message_id=f"msg_{made.replace('-', '')}",
-                branch=last.branch,
-                version=version,
-            )
-        return user_line(
-            said(draft),
-            uuid=made,
-            parent=parent,
-            session=target.id,
-            cwd=cwd,
-            at=at,
-            branch=last.branch,
-            version=version,
-        )
-
-    def _at(self, last: LastRecord) -> datetime:
-        """Return the time of the next record: clients before 2.1 go on from the newest one, of two the first."""
+    def _head(self, target: Target, last: LastRecord, made: str, parent: str | None) -> Head:
+        """Return the head of the next record, in the folder, branch and version of the last one."""
         now = self.means.clock.now()
-        return now if last.newest is None else max(now, last.newest + TICK)
+        # clients before 2.1 go on from the newest record, of two with one time from the first
+        at = now if last.newest is None else max(now, last.newest + TICK)
+        return Head(made, parent, target.id, last.cwd or target.cwd, at, last.branch, last.version or VERSION)
 
     def _uuid(self, target: Target, message_id: str) -> str:
         """Return the uuid of a record, given by that or by the API's id of its message (then its last piece).
@@ -407,7 +321,7 @@ class ClaudeWriter(ClaimedWriter):
 
     def _kept(self, target: Target, message_id: str) -> Sequence[str]:
         """Return the uuids of all live records from a message on, oldest first."""
-        tree = CLAUDE.read(SessionFiles(target.id, target.files)).tree
+        tree = CLAUDE.read(target.session).tree
         if version_of(tree) < FIRST_THAT_KEEPS:
             raise UsageError(f"{target.id}: claude before version 2.1 keeps no message before a compaction; keep none")
         nodes = resumed(tree)
@@ -419,13 +333,7 @@ class ClaudeWriter(ClaimedWriter):
 
     def _append(self, target: Target, lines: Callable[[], list[bytes]]) -> None:
         private_folder(target.path.parent)
-        append_records(
-            target.path,
-            lambda: [line.rstrip(b"\n") for line in lines()],
-            create=True,
-            fsync=self.means.fsync,
-            announce=self.means.announce,
-        )
+        self._add(target.path, lines, create=True)
 
 
 def _is(record: dict[str, Any], message_id: str) -> bool:

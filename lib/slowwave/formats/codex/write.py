@@ -18,7 +18,7 @@ import orjson
 
 from slowwave.errors import UsageError
 from slowwave.files import atomic_write, private_folder
-from slowwave.formats.changes import append_record, append_records
+from slowwave.formats.changes import append_record
 from slowwave.formats.codex import SESSIONS, home_of, thread_in_name, writer_lock
 from slowwave.formats.codex.dialect import CODEX, CodexTranscript
 from slowwave.formats.codex.messages import (
@@ -35,7 +35,6 @@ from slowwave.formats.codex.records import KNOWN_ITEMS, Line, is_of_sub_agent, i
 from slowwave.formats.codex.replay import USER_TOKENS, Sent, is_boundary, replay, rolled_back, starts_turn
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import (
-    SessionFiles,
     Text,
     Thinking,
     ToolCall,
@@ -46,7 +45,17 @@ from slowwave.formats.model import (
     text_in,
     whole,
 )
-from slowwave.formats.writing import Compaction, Content, Draft, Target, Writer, first_record, records_backward, unknown
+from slowwave.formats.writing import (
+    Compaction,
+    Content,
+    Draft,
+    Target,
+    Writer,
+    first_record,
+    json_line,
+    records_backward,
+    unknown,
+)
 
 # Lines as Codex writes them, for appending: one JSON object with its newline, nothing decided here.
 #
@@ -105,7 +114,7 @@ def summary_text(summary: str) -> str:
 
 def item_line(item: Mapping[str, object], *, form: Form, ordinal: int | None, at: datetime) -> bytes:
     """Return the line of one item."""
-    return _line(item) if form == "bare" else _wrapped("response_item", item, ordinal, at)
+    return json_line(item) if form == "bare" else _wrapped("response_item", item, ordinal, at)
 
 
 def compacted_line(
@@ -139,7 +148,7 @@ def header_line(meta: Mapping[str, object], *, ordinal: int, at: datetime) -> by
 
 def name_line(thread: str, name: str, *, at: datetime) -> bytes:
     """Return the line of the index that gives a thread its name; the last one counts."""
-    return _line({"id": thread, "thread_name": name, "updated_at": millisecond_time(at)})
+    return json_line({"id": thread, "thread_name": name, "updated_at": millisecond_time(at)})
 
 
 def _message(role: str, texts: Sequence[str], uuid: str) -> Mapping[str, object]:
@@ -155,14 +164,8 @@ def _call(call: ToolCall, uuid: str) -> Mapping[str, object]:
 
 
 def _wrapped(kind: str, payload: Mapping[str, object], ordinal: int | None, at: datetime) -> bytes:
-    head: dict[str, object] = {"timestamp": millisecond_time(at)}
-    if ordinal is not None:
-        head["ordinal"] = ordinal
-    return _line({**head, "type": kind, "payload": payload})
-
-
-def _line(record: Mapping[str, object]) -> bytes:
-    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+    number = {} if ordinal is None else {"ordinal": ordinal}
+    return json_line({"timestamp": millisecond_time(at), **number, "type": kind, "payload": payload})
 
 
 INDEX = "session_index.jsonl"
@@ -233,7 +236,7 @@ class CodexWriter(Writer):
         def lines(form: Form, ordinal: int | None) -> list[bytes]:
             if form == "bare":
                 raise UsageError(f"{target.id}: a rollout of before version 0.34 takes no compactions")
-            whole = CODEX.read(SessionFiles(target.id, target.files))
+            whole = CODEX.read(target.session)
             items = history(whole)
             window = window_after(whole, self.means.ids())
             at = self.means.clock.now()
@@ -259,7 +262,7 @@ class CodexWriter(Writer):
         if not name.strip():
             raise UsageError(f"{target.id}: codex keeps a name once it has one; give it another one")
         line = name_line(thread, name.strip(), at=self.means.clock.now())
-        append_record(home / INDEX, line.rstrip(b"\n"), fsync=True)
+        append_record(home / INDEX, line.removesuffix(b"\n"), fsync=True)
 
     def new_id(self, folder: Path, origin: Target | None = None) -> str:
         """Return the id of a thread."""
@@ -297,11 +300,7 @@ class CodexWriter(Writer):
         if target.path.suffix == _COMPRESSED:
             raise UsageError(f"{os.fspath(target.path)}: is compressed; codex unpacks it when it resumes the session")
 
-        def made() -> list[bytes]:
-            form, ordinal = _form(target.path)
-            return [line.rstrip(b"\n") for line in lines(form, ordinal)]
-
-        append_records(target.path, made, fsync=self.means.fsync, announce=self.means.announce)
+        self._add(target.path, lambda: lines(*_form(target.path)))
 
 
 def _items(draft: Draft, uuid: str) -> Sequence[Mapping[str, object]]:

@@ -8,14 +8,16 @@ import os
 import re
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import orjson
+
 from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.files import NO_LINKS, TEMP_PREFIX, at_fault_point, fsync_folder, move_file, private_folder, write_all
-from slowwave.formats.changes import append_records, file_state, rewrite_without
-from slowwave.formats.crabtalk import dialect as crabtalk
+from slowwave.formats.changes import file_state, rewrite_without
 from slowwave.formats.crabtalk import running_since
 from slowwave.formats.crabtalk.dialect import (
     SUFFIX,
@@ -32,9 +34,71 @@ from slowwave.formats.crabtalk.dialect import (
     titled_name,
 )
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import Text, Thinking, ToolCall
-from slowwave.formats.writing import Block, Compaction, Draft, Target, Writer, check_speaker, valid
+from slowwave.formats.model import Message, Text, Thinking, ToolCall, ToolResult, offset_time
+from slowwave.formats.writing import Block, Compaction, Draft, Target, Writer, check_speaker, json_line, valid
 from slowwave.locks import locked_file
+
+# Lines as crabtalk writes them (RFC 0064), for appending: one JSON object with its newline, nothing decided here.
+#
+# Empty fields of a message are left out; who sent it and whether it was injected are never written. The fields of RFC
+# 0135 (``agent`` of a message, ``title`` and ``archived_at`` of a marker) are there only when they are given.
+
+
+def meta_line(agent: str, sender: str, *, at: datetime, title: str = "", uptime: int = 0) -> bytes:
+    """Return the first line; rewriting it later keeps the time of creation."""
+    record = {"agent": agent, "created_by": sender, "created_at": offset_time(at)}
+    return json_line({**record, "title": title, "uptime_secs": uptime})
+
+
+def message_line(
+    role: str,
+    content: str = "",
+    *,
+    reasoning: str = "",
+    call_id: str = "",
+    calls: Iterable[ToolCall] = (),
+    agent: str = "",
+) -> bytes:
+    """Return a message; the arguments of calls become JSON in a string."""
+    fields: dict[str, object] = {
+        "content": content,
+        "reasoning_content": reasoning,
+        "tool_call_id": call_id,
+        "tool_calls": [_call(call) for call in calls],
+        "agent": agent,
+    }
+    return json_line({"role": role} | {key: value for key, value in fields.items() if value})
+
+
+def line_of(message: Message) -> bytes | None:
+    """Return a message of any dialect as crabtalk would keep it (results one a line), or None where it would not.
+
+    What a harness injected is put in anew before every run (``auto_injected``), a system's message is kept.
+    """
+    if message.origin == "injected" and message.role != "system":
+        return None
+    blocks = message.blocks
+    lines = [message_line("tool", block.text, call_id=block.id) for block in blocks if isinstance(block, ToolResult)]
+    reasoning = "\n".join(block.text for block in blocks if isinstance(block, Thinking))
+    if message.text or reasoning or message.calls or not lines:
+        role = "user" if message.role == "tool" else message.role
+        lines.append(message_line(role, message.text, reasoning=reasoning, calls=message.calls))
+    return b"".join(lines)
+
+
+def compact_line(summary: str, *, title: str | None = None, archived_at: datetime | None = None) -> bytes:
+    """Return the marker that hides everything before it."""
+    record: dict[str, object] = {"compact": summary}
+    if title is not None:
+        record["title"] = title
+    if archived_at is not None:
+        record["archived_at"] = offset_time(archived_at)
+    return json_line(record)
+
+
+def _call(call: ToolCall) -> dict[str, object]:
+    arguments = call.args if isinstance(call.args, str) else orjson.dumps(call.args).decode()
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": arguments}}
 
 
 class CrabtalkWriter(Writer):
@@ -68,7 +132,7 @@ class CrabtalkWriter(Writer):
 
         Raises UsageError: the agent's name cannot begin a file's name, or a name is no valid text.
         """
-        line = valid(lambda: crabtalk.meta_line(checked_agent(agent), sender, at=self.means.clock.now()))
+        line = valid(lambda: meta_line(checked_agent(agent), sender, at=self.means.clock.now()))
         return create(folder, agent, sender, [line], fsync=self.means.fsync)
 
     def empty(self, folder: Path, asked: str, metadata: Mapping[str, str]) -> tuple[str, Path]:
@@ -95,7 +159,7 @@ class CrabtalkWriter(Writer):
         """
         if compaction.keep_from is not None:
             raise UsageError(f"{target.id}: crabtalk keeps no message before a compact marker; nothing was written")
-        self._append(target, valid(lambda: crabtalk.compact_line(compaction.summary)))
+        self._append(target, valid(lambda: compact_line(compaction.summary)))
         return ""
 
     def name(self, target: Target, name: str) -> None:
@@ -131,7 +195,7 @@ class CrabtalkWriter(Writer):
         agent, sender, number = identity(new_id, folder)
         if (agent, sender) != (found.meta.agent, sender_slug(found.meta.created_by)):
             raise UsageError(f"{new_id}: a copy of {target.id} stays one of {found.meta.agent} and its sender")
-        created = crabtalk.time_of_creation(self.means.clock.now())
+        created = offset_time(self.means.clock.now())
         head = changed_line(found.span, {"created_at": created, "uptime_secs": 0})
         content = copied(source, found.span.offset + len(found.span.raw), head)
         try:
@@ -143,7 +207,7 @@ class CrabtalkWriter(Writer):
     def _began(self, target: Target, line: bytes) -> bool:
         """Begin a session with a message; False when it exists meanwhile."""
         agent, sender, number = identity(target.id, target.path.parent)
-        meta = crabtalk.meta_line(agent, sender, at=self.means.clock.now())
+        meta = meta_line(agent, sender, at=self.means.clock.now())
         try:
             create(target.path.parent, agent, sender, [meta, line], number=number, fsync=self.means.fsync)
         except FileExistsError:
@@ -151,11 +215,9 @@ class CrabtalkWriter(Writer):
         return True
 
     def _append(self, target: Target, line: bytes) -> None:
-        record = line.removesuffix(b"\n")
-
-        def append(path: Path) -> int:
+        def append(path: Path) -> None:
             session_meta(path)  # crabtalk would refuse the file, and with it the record
-            return append_records(path, lambda: [record], fsync=self.means.fsync, announce=self.means.announce)
+            self._add(path, lambda: [line])
 
         with_file(target, append)
 
@@ -181,7 +243,7 @@ def _line(draft: Draft) -> bytes:
     calls = [block for block in blocks if isinstance(block, ToolCall)]
     check_speaker(draft, acts=bool(thought or calls))
     # that a tool failed says its text alone: crabtalk has no field for it
-    return crabtalk.message_line(draft.role, text, reasoning=thought, call_id=draft.call_id, calls=calls)
+    return message_line(draft.role, text, reasoning=thought, call_id=draft.call_id, calls=calls)
 
 
 # The files of a folder of crabtalk's sessions: found by what they are, made under a number that nobody else has.

@@ -5,11 +5,10 @@ session exists on disk only once it has an answer of the assistant: before that 
 would write a file without an answer a second time (formats.md 6.9, defect 9).
 """
 
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, cast
 from uuid import UUID
 
@@ -17,7 +16,6 @@ import msgspec
 import orjson
 
 from slowwave.errors import LockHeldError, UnreadableError, UsageError
-from slowwave.formats.changes import append_records
 from slowwave.formats.locks import held_lock, holder, lock_path
 from slowwave.formats.model import SessionFiles, millisecond_time, object_in, parse_time, text_in
 from slowwave.formats.openclaw.store import NAME as CLAWDBOT_STORE
@@ -34,6 +32,7 @@ from slowwave.formats.writing import (
     Writer,
     client_blocks,
     first_record,
+    json_line,
     record_with,
     records_backward,
     unknown,
@@ -71,14 +70,9 @@ def fresh_id(taken: Container[str], make: Callable[[], UUID]) -> str:
 
 def header_line(session: str, *, cwd: str, at: datetime, parent_session: str | None = None) -> bytes:
     """Return the first line of a session; a fork names the file that it came from."""
-    record: dict[str, object] = {
-        "type": "session",
-        "version": VERSION,
-        "id": session,
-        "timestamp": millisecond_time(at),
-        "cwd": cwd,
-    }
-    return _line(record | ({} if parent_session is None else {"parentSession": parent_session}))
+    record: dict[str, object] = {"type": "session", "version": VERSION, "id": session}
+    record |= {"timestamp": millisecond_time(at), "cwd": cwd}
+    return json_line(record | ({} if parent_session is None else {"parentSession": parent_session}))
 
 
 def user_message(content: Content, *, at: datetime) -> dict[str, object]:
@@ -122,23 +116,11 @@ def message_line(message: Mapping[str, object], *, place: Place) -> bytes:
     return _entry("message", place, {"message": dict(message)})
 
 
-def compaction_line(
-    summary: str,
-    *,
-    place: Place,
-    first_kept: str,
-    tokens_before: int,
-    read_files: Iterable[str] = (),
-    modified_files: Iterable[str] = (),
-    remarks: Mapping[str, object] = MappingProxyType({}),
-) -> bytes:
-    """Return a compaction; ``tokens_before`` counts the whole context, a modified file is not a read one."""
-    modified = set(modified_files)
-    details: dict[str, object] = {"readFiles": sorted(set(read_files) - modified), "modifiedFiles": sorted(modified)}
-    if remarks:
-        details["slowwave"] = dict(remarks)
-    fields: dict[str, object] = {"summary": summary, "firstKeptEntryId": first_kept, "tokensBefore": tokens_before}
-    return _entry("compaction", place, fields | {"details": details, "fromHook": False})
+def compaction_line(compaction: Compaction, *, place: Place, first_kept: str) -> bytes:
+    """Return a compaction, which names the first entry that stays."""
+    details = compaction.file_lists | ({"slowwave": dict(compaction.remarks)} if compaction.remarks else {})
+    fields = {"summary": compaction.summary, "firstKeptEntryId": first_kept, "tokensBefore": compaction.tokens_before}
+    return _entry("compaction", place, {**fields, "details": details, "fromHook": False})
 
 
 def branch_summary_line(summary: str, *, place: Place, branch_from: str | None) -> bytes:
@@ -163,11 +145,7 @@ def custom_line(kind: str, *, place: Place) -> bytes:
 
 def _entry(kind: str, place: Place, fields: Mapping[str, object]) -> bytes:
     head = {"type": kind, "id": place.id, "parentId": place.parent, "timestamp": millisecond_time(place.at)}
-    return _line({**head, **fields})
-
-
-def _line(record: Mapping[str, object]) -> bytes:
-    return orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
+    return json_line({**head, **fields})
 
 
 BRANCH = "slowwave.branch"
@@ -285,17 +263,9 @@ class PiWriter(Writer):
 
         def line(_tail: PiTail, place: Place) -> bytes:
             first = compaction.keep_from
-            if first is not None and all(e.id != first for e in PI.read(SessionFiles(target.id, target.files)).path):
+            if first is not None and all(entry.id != first for entry in PI.read(target.session).path):
                 raise unknown(first, target.id)
-            return compaction_line(
-                compaction.summary,
-                place=place,
-                first_kept=first or place.id,
-                tokens_before=compaction.tokens_before,
-                read_files=compaction.read_files,
-                modified_files=compaction.modified_files,
-                remarks=compaction.remarks,
-            )
+            return compaction_line(compaction, place=place, first_kept=first or place.id)
 
         return self._append(target, line)
 
@@ -328,7 +298,7 @@ class PiWriter(Writer):
 
         Entries of older versions are migrated first.
         """
-        files = SessionFiles(target.id, target.files)
+        files = target.session
         header = header_line(
             new_id,
             cwd=str(PI.read(files).header.get("cwd") or target.cwd),
@@ -336,7 +306,7 @@ class PiWriter(Writer):
             parent_session=str(target.path.absolute()),
         )
         entries = copied(files) if at is None else extracted(files, at, self._fresh)
-        return write_session(iter([header.rstrip(b"\n"), *entries]), self._copy_path(target, folder, new_id), None)
+        return write_session(iter([header, *entries]), self._copy_path(target, folder, new_id), None)
 
     def _copy_path(self, target: Target, folder: Path, new_id: str) -> Path:
         """Return the file of a copy, named in the way of the original."""
@@ -362,18 +332,16 @@ class PiWriter(Writer):
             made = self._fresh(tail)
             parent = None if from_root else under or tail.leaf()
             place = Place(made, parent, self.means.clock.now())
-            return [line(tail, place).rstrip(b"\n")]
+            return [line(tail, place)]
 
         if target.files or target.path.exists():
-            append_records(
-                target.path, lambda: lines(on_disk(target.path)), fsync=self.means.fsync, announce=self.means.announce
-            )
+            self._add(target.path, lambda: lines(on_disk(target.path)))
             return made
         entries = self._waiting.setdefault(target.path, [])
         entries += lines(waiting(entries))
         if answers:
             header = header_line(target.id, cwd=target.cwd, at=self.means.clock.now())
-            write_session(iter([header.rstrip(b"\n"), *entries]), target.path, None)
+            write_session(iter([header, *entries]), target.path, None)
             del self._waiting[target.path]
         return made
 
@@ -465,7 +433,7 @@ def extracted(files: SessionFiles, entry_id: str, fresh: Callable[[Container[str
             taken.add(own)
             at = parse_time(stamp)
             if at is not None:
-                lines.append(label_line(target, label, place=Place(own, parent, at)).rstrip(b"\n"))
+                lines.append(label_line(target, label, place=Place(own, parent, at)))
                 parent = own
     return lines
 

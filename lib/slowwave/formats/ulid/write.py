@@ -13,14 +13,13 @@ from typing import NamedTuple
 
 from slowwave.errors import CorruptStateError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, private_folder
-from slowwave.formats.changes import append_records
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Text, Thinking, ToolCall, clean, millisecond_time
 from slowwave.formats.tail import lines_backward
-from slowwave.formats.ulid import dialect
 from slowwave.formats.ulid.dialect import (
     DECODER,
     METADATA,
+    SCHEMA,
     ULID,
     Counted,
     Record,
@@ -41,6 +40,8 @@ from slowwave.formats.writing import (
     Target,
     Writer,
     check_speaker,
+    client_blocks,
+    json_line,
     records_backward,
     unknown,
     valid,
@@ -50,6 +51,38 @@ from slowwave.locks import locked_file
 _ROLES = {"user": "user", "assistant": "assistant", "tool": "toolResult"}
 # What belongs to the run that a session came from, and not to its copy.
 _NOT_COPIED = ("cronJobId", "metrics")
+
+
+# Lines of the specification, for appending: one JSON object with its newline, nothing decided here.
+#
+# Content is always a list of blocks (S7.12), and a file that was read and modified is modified only (S7.16).
+
+
+def message_line(
+    role: str,
+    blocks: Sequence[Text | ToolCall],
+    *,
+    seq: int,
+    at: datetime,
+    call_id: str | None = None,
+    is_error: bool = False,
+) -> bytes:
+    """Return a message; ``call_id`` and ``is_error`` belong to the role ``toolResult``."""
+    said: dict[str, object] = {"role": role, "content": client_blocks(blocks, call=("toolCall", "arguments"))}
+    if role == "toolResult":
+        said |= {"toolCallId": call_id, "isError": is_error}
+    return _line("message", seq, said, at)
+
+
+def compaction_line(compaction: Compaction, *, seq: int, at: datetime, first_kept: int) -> bytes:
+    """Return a compaction, which counts the tokens of the messages that were summarised."""
+    told = {"firstKeptSeq": first_kept, "summary": compaction.summary, "tokensBefore": compaction.tokens_summarised}
+    return _line("compaction", seq, {**told, **compaction.file_lists}, at)
+
+
+def _line(kind: str, seq: int, fields: Mapping[str, object], at: datetime) -> bytes:
+    head = {"recordType": kind, "schemaVersion": SCHEMA, "seq": seq}
+    return json_line({**head, **fields, "timestamp": millisecond_time(at)})
 
 
 class UlidWriter(Writer):
@@ -99,7 +132,7 @@ class UlidWriter(Writer):
             self._begin_once(path)
 
         def line(seq: int) -> bytes:
-            return dialect.message_line(role, blocks, seq=seq, at=now, call_id=call_id, is_error=draft.is_error)
+            return message_line(role, blocks, seq=seq, at=now, call_id=call_id, is_error=draft.is_error)
 
         return self._append(path, line, now)
 
@@ -115,15 +148,10 @@ class UlidWriter(Writer):
 
         def line(seq: int) -> bytes:
             read, modified = files_before(path)
-            return dialect.compaction_line(
-                compaction.summary,
-                seq=seq,
-                at=now,
-                first_kept=seq + 1 if first is None else first,
-                tokens_before=compaction.tokens_summarised,
-                read_files=read | set(compaction.read_files),
-                modified_files=modified | set(compaction.modified_files),
+            whole = compaction._replace(
+                read_files=(*read, *compaction.read_files), modified_files=(*modified, *compaction.modified_files)
             )
+            return compaction_line(whole, seq=seq, at=now, first_kept=seq + 1 if first is None else first)
 
         return self._append(path, line, None)
 
@@ -178,7 +206,7 @@ class UlidWriter(Writer):
         def lines() -> Sequence[bytes]:
             nonlocal seq, metadata
             seq, metadata = end_of(path).seq + 1, metadata_of(path)
-            return [valid(lambda: line(seq)).removesuffix(b"\n")]
+            return [valid(lambda: line(seq))]
 
         def then() -> None:
             count = integer(metadata["messageCount"]) or 0
@@ -187,7 +215,7 @@ class UlidWriter(Writer):
                 count, last = count + 1, millisecond_time(spoken_at)
             write_metadata(path, rebuilt(metadata, path.parent.name, Counted(count, last)))
 
-        append_records(path, lines, then=then, fsync=self.means.fsync, announce=self.means.announce)
+        self._add(path, lines, then=then)
         return str(seq)
 
 
