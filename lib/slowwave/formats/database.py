@@ -7,10 +7,10 @@ open shares it, and an index that nobody has open is rebuilt in memory.
 
 import errno
 import stat
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from slowwave.errors import UnreadableError
 from slowwave.formats.lines import open_regular
@@ -127,6 +127,38 @@ def tables_of(path: Path) -> frozenset[str]:
     return frozenset(text_of(name) for (name,) in named)
 
 
+@contextmanager
+def opened_of(path: Path, client: str) -> "Generator[sqlite3.Connection]":
+    """Open a database of a client as :func:`opened_read_only` does.
+
+    Raises UnreadableError: it cannot be opened, is damaged, or its client wrote to it meanwhile.
+    """
+    import sqlite3  # noqa: PLC0415 - as above
+
+    try:
+        with opened_read_only(path) as rows:
+            yield rows
+    except (sqlite3.Error, OSError) as error:
+        raise UnreadableError(path, f"no readable {client} database: {error}") from error
+
+
+def columns_of(rows: "sqlite3.Connection", table: str) -> frozenset[str]:
+    """Return the names of a table's columns; none when there is no such table."""
+    return frozenset(text_of(name) for (name,) in rows.execute("SELECT name FROM pragma_table_info(?)", (table,)))
+
+
+def by_column(cursor: "sqlite3.Cursor") -> "Iterator[dict[str, Any]]":
+    """Yield the rows of a query by the names of their columns, with texts as text."""
+    names = [column[0] for column in cursor.description]
+    for row in cursor:
+        yield {name: readable(value) for name, value in zip(names, row, strict=True)}
+
+
+def readable(value: Any) -> Any:
+    """Return a column of text as text; another value as it is."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
 def text_of(value: object) -> str:
     """Return a column that should be text as text; numbers and missing values are ""."""
     if isinstance(value, bytes):
@@ -207,8 +239,7 @@ def row_in(rows: "sqlite3.Connection", record: str) -> bytes | None:
     query, keys = _QUERIES[table], [key]
     if table == "transcript_events":
         keys = list(key.rpartition("/")[::2])
-        known = {name for (name,) in rows.execute("SELECT name FROM pragma_table_info(?)", (table,))}
-        query = query.format(packed="event_zstd, event_utf8_bytes" if b"event_zstd" in known else "NULL, NULL")
+        query = query.format(packed=packed_columns(rows))
     found = rows.execute(query, keys).fetchone()
     if found is None:
         return None
@@ -219,6 +250,11 @@ def row_in(rows: "sqlite3.Connection", record: str) -> bytes | None:
         return unpacked(frame, size)
     except ValueError:
         return b""  # the row is there, what it said is not
+
+
+def packed_columns(rows: "sqlite3.Connection") -> str:
+    """Return the columns in which events of OpenClaw are compressed, for a query; earlier versions have none."""
+    return "event_zstd, event_utf8_bytes" if "event_zstd" in columns_of(rows, "transcript_events") else "NULL, NULL"
 
 
 # OpenClaw compresses nothing larger than 4 MiB; whatever claims more is damage, not worth the memory.

@@ -262,13 +262,3 @@ def _identity(path: Path) -> tuple[int, int, int] | None:
     except FileNotFoundError:
         return None
     return at.st_ino, at.st_mtime_ns, at.st_size
-
-
-# The lock under which Codex writes a rollout: ``thread-writer-locks/<thread>.lock`` in its home.
-#
-# An empty file that the running client holds an exclusive ``flock`` on; ``.coordination.lock`` beside it is locked for
-# the moment in which that one is made and taken. It goes when the client ends; one that a kill left behind means
-# nothing. Seen with client 0.169.0 (``/proc/locks`` and its system calls); older ones lock nothing.
-
-
-# Whether crabtalk runs: it answers on a socket in its home, which it makes when it starts.

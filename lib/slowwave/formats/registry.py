@@ -3,7 +3,6 @@
 A new client is one module with its ``CLIENT``, and its place here.
 """
 
-import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -119,8 +118,6 @@ def read_for_context(dialect: Dialect, files: SessionFiles, notes: Notes | None 
 _MOST_RECORDS = 200
 _BOM = b"\xef\xbb\xbf"
 _PADDING = b" \t\r\n\0"
-_COLON = re.compile(rb"[ \t\r\n]*+:")
-_COMMA = re.compile(rb"[ \t\r\n]*+,")
 
 
 def object_over_lines(head: bytes) -> Iterator[dict[str, object]]:
@@ -149,21 +146,15 @@ def _top_fields(raw: bytes) -> dict[str, object]:
 
     Of a last one that is cut short the name is known: its value is None.
     """
-    from slowwave.formats.salvage import scan_value  # noqa: PLC0415 - few files begin with a line that is cut short
+    from slowwave.formats.salvage import members_of  # noqa: PLC0415 - few files begin with a line that is cut short
 
     fields: dict[str, object] = {}
-    at = 1
-    while (name := scan_value(raw, at)).status == "whole" and (colon := _COLON.match(raw, name.at)):
-        value = scan_value(raw, colon.end())
+    for key, start, value in members_of(raw):
         if value.status == "broken":
             break
         try:
-            key = msgspec.json.decode(raw[at : name.at], type=str)
-            fields[key] = msgspec.json.decode(raw[colon.end() : value.at]) if value.status == "whole" else None
+            name = msgspec.json.decode(key, type=str)
+            fields[name] = msgspec.json.decode(raw[start : value.at]) if value.status == "whole" else None
         except REFUSALS:
             break
-        comma = _COMMA.match(raw, value.at)
-        if comma is None:
-            break
-        at = comma.end()
     return fields

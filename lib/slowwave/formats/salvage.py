@@ -191,6 +191,8 @@ def _report(line: OddLine, piece: Piece, problems: list[Problem]) -> None:
 # needs the whole line as text; both places decide what can be saved from a damaged line.
 
 _SPACE = re.compile(rb"[ \t\r\n]*+")
+_COLON_SIGN = re.compile(rb"[ \t\r\n]*+:")
+_COMMA_SIGN = re.compile(rb"[ \t\r\n]*+,")
 _STRING_BODY = re.compile(rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+')
 _HEX = re.compile(rb"[0-9a-fA-F]*+")
 _ATOM_RUN = re.compile(rb"[-+.0-9A-Za-z]*+")
@@ -228,6 +230,27 @@ def scan_value(raw: bytes, at: int = 0) -> Scan:
         at = token.end()
         want = _wanted_after(char, want, stack)
     return Scan("whole", at)
+
+
+class Member(NamedTuple):
+    """A member of an object: its key as it is written, where its value begins, and how that ends."""
+
+    key: bytes
+    start: int
+    value: Scan
+
+
+def members_of(raw: bytes) -> Iterator[Member]:
+    """Yield the members of the object that ``raw`` begins with, up to its end or its damage; values stay unread."""
+    at = 1
+    while (name := scan_value(raw, at)).status == "whole" and (colon := _COLON_SIGN.match(raw, name.at)):
+        start = _skip(_SPACE, raw, colon.end())
+        value = scan_value(raw, start)
+        yield Member(raw[at : name.at].strip(), start, value)
+        comma = _COMMA_SIGN.match(raw, value.at) if value.status == "whole" else None
+        if comma is None:
+            return
+        at = comma.end()
 
 
 def _stop(raw: bytes, at: int, want: bytes) -> Scan:

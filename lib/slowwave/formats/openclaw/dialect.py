@@ -15,7 +15,7 @@ from slowwave.formats.database import is_database
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.model import Block, Content, Injected, Message, SessionFiles, Span, Text, Transcript, object_in
 from slowwave.formats.openclaw import OWN_TYPES
-from slowwave.formats.openclaw.sessions import About, Database, opened_session
+from slowwave.formats.openclaw.sessions import About, opened_session
 from slowwave.formats.pi.dialect import (
     Model,
     PiTranscript,
@@ -320,7 +320,19 @@ class Openclaw:
 
         Raises UnreadableError: it is no database with such a session, or it cannot be read.
         """
-        return passed(files, about)
+        with opened_session(files.paths[0], files.id) as session:
+            about.files = SessionFiles(session.id, files.paths, files.problems)
+            first = session.header()
+            header = told_by(first, OpenclawMessage) if first is not None else Told()
+            about.kind, about.parent = header.kind or "main", header.parent
+            session.about.describe(about)
+            for entry in session.entries(about.problems):
+                about.records += 1
+                if entry.kind:
+                    yield OpenclawMessage(entry, header.cwd, True), True  # noqa: FBT003 - fields of a struct
+                elif (title := told_by(entry, OpenclawMessage).title) is not None:
+                    about.title = title
+            session.about.describe(about)
 
     def tail(self, files: SessionFiles) -> OpenclawTranscript | None:
         """Return the end of a compacted file, from the first entry on that its last compaction keeps."""
@@ -348,17 +360,17 @@ class Openclaw:
 
 def _from_rows(result: OpenclawTranscript) -> Loaded:
     """Load the session that a transcript names from its database."""
-    path = result.files.paths[0]
-    rows = Database(path, result.files.id, result.problems)
-    result.files = SessionFiles(rows.id, result.files.paths, result.files.problems)
-    result.about = rows.about
-    loaded = migrated(rows.entries)
-    if rows.active is None:
+    with opened_session(result.files.paths[0], result.files.id) as session:
+        result.files = SessionFiles(session.id, result.files.paths, result.files.problems)
+        result.about = session.about
+        loaded = migrated(list(session.entries(result.problems)))
+        by_seq: dict[int, Entry] = {entry.span.offset: entry for entry in loaded.entries}
+        active = session.active_path(max(by_seq, default=-1))
+    if active is None:
         result.path = active_path(loaded)
     else:
-        by_seq: dict[int, Entry] = {e.span.offset: e for e in loaded.entries}
-        result.path = [by_seq[seq] for seq in rows.active.sequences if seq in by_seq]
-        result.hidden = frozenset(id(by_seq[seq]) for seq in rows.active.hidden if seq in by_seq)
+        result.path = [by_seq[seq] for seq in active.sequences if seq in by_seq]
+        result.hidden = frozenset(id(by_seq[seq]) for seq in active.hidden if seq in by_seq)
     return loaded
 
 
@@ -431,29 +443,6 @@ def _split(block: Block) -> list[Block]:
 
 def _typed(text: str) -> list[Block]:
     return [Text(text.strip())] if text.strip() else []
-
-
-# One pass over a session in OpenClaw's database that holds a single event at a time, whatever it has of them.
-
-
-def passed(files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
-    """Yield the messages of a session; see :class:`slowwave.formats.client.RowDialect`.
-
-    Raises UnreadableError: it is no database with such a session, or it cannot be read.
-    """
-    with opened_session(files.paths[0], files.id) as session:
-        about.files = SessionFiles(session.id, files.paths, files.problems)
-        first = session.header()
-        header = told_by(first, OpenclawMessage) if first is not None else Told()
-        about.kind, about.parent = header.kind or "main", header.parent
-        session.about.describe(about)
-        for entry in session.entries(about.problems):
-            about.records += 1
-            if entry.kind:
-                yield OpenclawMessage(entry, header.cwd, True), True  # noqa: FBT003 - fields of a struct
-            elif (title := told_by(entry, OpenclawMessage).title) is not None:
-                about.title = title
-        session.about.describe(about)
 
 
 OPENCLAW = Openclaw()

@@ -6,13 +6,21 @@ import sqlite3
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import msgspec
 
 from slowwave.errors import UnreadableError, UsageError
-from slowwave.formats.database import opened_read_only, text_of, unpacked
+from slowwave.formats.database import (
+    by_column,
+    columns_of,
+    opened_of,
+    opened_read_only,
+    packed_columns,
+    text_of,
+    unpacked,
+)
 from slowwave.formats.model import (
     REFUSALS,
     Problem,
@@ -68,18 +76,6 @@ class ActivePath(NamedTuple):
     hidden: frozenset[int]  # those of them that it does not send
 
 
-class Database:
-    """One session of a database: the named one, or else its oldest that no other started."""
-
-    def __init__(self, path: Path, name: str, problems: list[Problem]) -> None:
-        with opened_session(path, name) as session:
-            self.id = session.id
-            self.entries = list(session.entries(problems))
-            self.about = session.about
-            newest = max((e.span.offset for e in self.entries), default=-1)
-            self.active = _active_path(session.rows, self.id, newest)
-
-
 class OpenedSession:
     """A session of a database that is open.
 
@@ -92,7 +88,6 @@ class OpenedSession:
     def __init__(self, path: Path, rows: sqlite3.Connection, name: str) -> None:
         self.rows = rows
         self._path = path
-        self._columns = columns_of(rows, "transcript_events")
         self.id = _session(rows, name)
         self.about = about(rows, self.id) if self.id else About()
 
@@ -102,7 +97,7 @@ class OpenedSession:
 
     def entries(self, problems: list[Problem]) -> Iterator[Entry]:
         """Yield every event in order, and report each row that has none."""
-        packed = "event_zstd, event_utf8_bytes" if "event_zstd" in self._columns else "NULL, NULL"
+        packed = packed_columns(self.rows)
         query = f"SELECT seq, event_json, {packed} FROM transcript_events WHERE session_id = ? ORDER BY seq"  # noqa: S608
         for seq, plain, frame, size in self.rows.execute(query, (self.id,)):
             try:
@@ -111,6 +106,25 @@ class OpenedSession:
                 length = len(plain or frame or b"")
                 detail = f"event {seq} of session {self.id}: {error}"
                 problems.append(Problem("garbage", self._path, seq + 1, seq, length, detail))
+
+    def active_path(self, newest: int) -> ActivePath | None:
+        """Return the client's index of the active path, None when there is none that covers every event.
+
+        ``newest``: the ``seq`` of the last event.
+        """
+        state = _row(self.rows, "session_transcript_index_state", "session_id", self.id)
+        if not state or state.get("needs_rebuild") or state.get("indexed_seq") != newest:
+            return None
+        columns = columns_of(self.rows, "session_transcript_active_events")
+        if not {"active_position", "event_seq"} <= columns:
+            return None
+        eligible = "context_eligible" if "context_eligible" in columns else "1"
+        query = f"""
+            SELECT event_seq, {eligible} FROM session_transcript_active_events
+            WHERE session_id = ? ORDER BY active_position
+        """  # noqa: S608 - no name from outside
+        found = self.rows.execute(query, (self.id,)).fetchall()
+        return ActivePath([seq for seq, _ in found], frozenset(seq for seq, sent in found if not sent))
 
     def _entry(self, seq: int, raw: bytes) -> Entry:
         if not raw.lstrip().startswith(b"{"):
@@ -125,19 +139,11 @@ def opened_session(path: Path, name: str) -> Generator[OpenedSession]:
 
     Raises UnreadableError: it cannot be opened, is damaged, or holds no session.
     """
-    try:
-        with opened_read_only(path) as rows:
-            session = OpenedSession(path, rows, name)
-            if not session.id:
-                raise UnreadableError(path, "an OpenClaw database without a session")
-            yield session
-    except (sqlite3.Error, OSError) as error:
-        raise UnreadableError(path, f"no readable OpenClaw database: {error}") from error
-
-
-def columns_of(rows: sqlite3.Connection, table: str) -> frozenset[str]:
-    """Return the names of a table's columns; none when there is no such table."""
-    return frozenset(text_of(row[0]) for row in rows.execute("SELECT name FROM pragma_table_info(?)", (table,)))
+    with opened_of(path, "OpenClaw") as rows:
+        session = OpenedSession(path, rows, name)
+        if not session.id:
+            raise UnreadableError(path, "an OpenClaw database without a session")
+        yield session
 
 
 def _session(rows: sqlite3.Connection, name: str) -> str:
@@ -186,31 +192,8 @@ def _titles(node: dict[str, Any], window: dict[str, Any], entry: dict[str, Any])
 def _row(rows: sqlite3.Connection, table: str, column: str, value: str) -> dict[str, Any]:
     if column not in columns_of(rows, table):
         return {}
-    cursor = rows.execute(f"SELECT * FROM {table} WHERE {column} = ? LIMIT 1", (value,))  # noqa: S608 - names from here
-    row = cursor.fetchone()
-    if row is None:
-        return {}
-    names = [column[0] for column in cursor.description]
-    return {
-        n: text_of(v) if isinstance(v, bytes) else v for n, v in zip(names, cast("tuple[Any, ...]", row), strict=True)
-    }
-
-
-def _active_path(rows: sqlite3.Connection, session: str, newest: int) -> ActivePath | None:
-    """Return the client's index of the active path, None when there is none that covers every event."""
-    state = _row(rows, "session_transcript_index_state", "session_id", session)
-    if not state or state.get("needs_rebuild") or state.get("indexed_seq") != newest:
-        return None
-    columns = columns_of(rows, "session_transcript_active_events")
-    if not {"active_position", "event_seq"} <= columns:
-        return None
-    eligible = "context_eligible" if "context_eligible" in columns else "1"
-    query = f"""
-        SELECT event_seq, {eligible} FROM session_transcript_active_events
-        WHERE session_id = ? ORDER BY active_position
-    """  # noqa: S608 - no name from outside
-    found = rows.execute(query, (session,)).fetchall()
-    return ActivePath([seq for seq, _ in found], frozenset(seq for seq, sent in found if not sent))
+    query = f"SELECT * FROM {table} WHERE {column} = ? LIMIT 1"  # noqa: S608 - names from here
+    return next(by_column(rows.execute(query, (value,))), None) or {}
 
 
 _MOST_STORES = 64
@@ -482,7 +465,7 @@ class AgentSessions:
 
     def cwd(self, session: str) -> str:
         """Return the working folder of a session's header, "" when it has none."""
-        packed = "event_zstd, event_utf8_bytes" if "event_zstd" in self._events else "NULL, NULL"
+        packed = packed_columns(self._rows)
         query = f"SELECT event_json, {packed} FROM transcript_events WHERE session_id = ? ORDER BY seq LIMIT 1"  # noqa: S608
         plain, frame, size = self._rows.execute(query, (session,)).fetchone()
         try:

@@ -5,7 +5,6 @@ temporary file and a rename, mode 0600. Beyond the client: what nobody changed s
 and a store that cannot be read is an error and never overwritten (the client takes it for empty and wipes it).
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
@@ -16,7 +15,7 @@ from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import replacement, write_all
 from slowwave.formats.locks import STORE_LOCK, held_lock
 from slowwave.formats.model import REFUSALS, SessionOrigin, clean
-from slowwave.formats.salvage import scan_value
+from slowwave.formats.salvage import members_of, scan_value
 
 # Session keys: which conversation of an agent a message belongs to, built as the client builds them, and read.
 #
@@ -373,7 +372,6 @@ def merged(existing: SessionEntry | None, patch: Mapping[str, object], now_ms: i
 # JavaScript writes half of a character that was cut in two as an escape, which is no text that could be encoded.
 
 _SPACE = b" \t\r\n"
-_SPACE_RUN = re.compile(rb"[ \t\r\n]*")
 
 
 def values_of(raw: bytes | msgspec.Raw) -> Fields | None:
@@ -403,22 +401,12 @@ def _scanned(raw: bytes) -> Fields | None:
     if text[:1] != b"{" or (whole.status, whole.at) != ("whole", len(text)):
         return None
     fields: Fields = {}
-    at = _behind_space(text, 1)
-    while text[at : at + 1] == b'"':
-        key_end = scan_value(text, at).at
-        begin = _behind_space(text, text.index(b":", key_end) + 1)
-        end = scan_value(text, begin).at
-        key = decoded(msgspec.Raw(text[at:key_end]), str)
+    for member in members_of(text):
+        key = decoded(msgspec.Raw(member.key), str)
         if key is None:
             return None
-        fields[key] = msgspec.Raw(text[begin:end])
-        at = _behind_space(text, _behind_space(text, end) + 1)
+        fields[key] = msgspec.Raw(text[member.start : member.value.at])
     return fields
-
-
-def _behind_space(text: bytes, at: int) -> int:
-    found = _SPACE_RUN.match(text, at)
-    return found.end() if found else at
 
 
 # What a person set in the client's own configuration, a JSON5 file in its state folder.

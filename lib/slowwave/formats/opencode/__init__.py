@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from slowwave.errors import UnreadableError
 from slowwave.files import home_folder
 from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess
-from slowwave.formats.model import object_in, whole
+from slowwave.formats.model import object_in, text_in, whole
 from slowwave.formats.sessions import FoundFile, FoundSession, Place, StoredSession, StoreProblem, key_in_database
 from slowwave.formats.walk import K, Walk
 
 if TYPE_CHECKING:
-    from slowwave.formats.opencode.storage import Overview
+    from slowwave.formats.opencode.records import Session
 
 
 OPENCODE_FOLDER = "opencode"
@@ -111,12 +111,14 @@ def _is_tree(folder: Path) -> bool:
 
 def _of_database(path: str, walk: Walk[K]) -> list[FoundSession]:
     """Return what is new in a database: all is looked at in one transaction, so that it is of one moment."""
-    from slowwave.formats.opencode.storage import opened_rows  # noqa: PLC0415 - few stores are opencode's
+    from slowwave.formats.database import opened_of  # noqa: PLC0415 - few stores are opencode's
+    from slowwave.formats.opencode.storage import Rows  # noqa: PLC0415 - as above
 
     folder, _, name = path.rpartition("/")
     try:
         at = os.stat(path)  # noqa: PTH116 - once a place
-        with opened_rows(Path(path)) as rows:
+        with opened_of(Path(path), "opencode") as database:
+            rows = Rows(database)
             found: list[FoundSession] = []
             for session, updated, number in rows.changes():
                 # A message that came or went without a new time shows below the millisecond.
@@ -126,7 +128,7 @@ def _of_database(path: str, walk: Walk[K]) -> list[FoundSession]:
                     walk.kept.append(old)
                     continue
                 file = FoundFile(name, rows.size(session), changed, at.st_dev, at.st_ino)
-                found.append(_session(folder, session, file, rows.overview(session), in_database=True))
+                found.append(_session(folder, session, file, rows.session(session), in_database=True))
             return found
     except UnreadableError as error:
         walk.problems.append(StoreProblem("unreadable", path, error.reason))
@@ -153,7 +155,8 @@ def _of_tree(storage: str, walk: Walk[K]) -> Iterator[FoundSession]:
 
 def _ids_in_databases(storage: str, problems: list[StoreProblem]) -> set[str]:
     """Return the ids of the sessions in the databases of the data folder that a tree belongs to."""
-    from slowwave.formats.opencode.storage import opened_rows  # noqa: PLC0415 - few stores are opencode's
+    from slowwave.formats.database import opened_of  # noqa: PLC0415 - few stores are opencode's
+    from slowwave.formats.opencode.storage import Rows  # noqa: PLC0415 - as above
 
     root = Path(storage).parent
     if root.parent.name == _PROJECTS:
@@ -162,8 +165,8 @@ def _ids_in_databases(storage: str, problems: list[StoreProblem]) -> set[str]:
     for name in _names(os.fspath(root), problems):
         if _OPENCODE_DATABASE.fullmatch(name):
             try:
-                with opened_rows(root / name) as rows:
-                    found |= rows.ids()
+                with opened_of(root / name, "opencode") as database:
+                    found |= Rows(database).ids()
             except UnreadableError as error:
                 detail = f"{error.reason}; sessions that it has a copy of may be counted twice"
                 problems.append(StoreProblem("unreadable", f"{root}/{name}", detail))
@@ -180,7 +183,7 @@ def _folders_of_sessions(storage: str, problems: list[StoreProblem]) -> list[str
 
 def _in_tree(storage: str, folder: str, name: str, walk: Walk[K]) -> FoundSession | None:
     """Return a session of a tree, or None when it is known and has no new message."""
-    from slowwave.formats.opencode.storage import directory_in, overview_in_file  # noqa: PLC0415 - as above
+    from slowwave.formats.opencode.storage import directory_in, session_in_file  # noqa: PLC0415 - as above
 
     path = f"{folder}/{name}"
     if walk.leads_out(path):
@@ -195,7 +198,7 @@ def _in_tree(storage: str, folder: str, name: str, walk: Walk[K]) -> FoundSessio
         if old is not None and (old.mtime_ns, old.dev, old.ino) == (changed, at.st_dev, at.st_ino):
             walk.kept.append(old)
             return None
-        seen = overview_in_file(Path(path))
+        seen = session_in_file(Path(path))
     except OSError as error:
         walk.problems.append(StoreProblem("unreadable", path, error.strerror or "no stat"))
         return None
@@ -240,15 +243,15 @@ def _names(folder: str, problems: list[StoreProblem]) -> list[str]:
         return []
 
 
-def _session(folder: str, name: str, file: FoundFile, seen: "Overview", *, in_database: bool = False) -> FoundSession:
+def _session(folder: str, name: str, file: FoundFile, seen: "Session", *, in_database: bool = False) -> FoundSession:
     return FoundSession(
         folder,
         name,
         [file],
-        side=seen.is_child,
+        side=bool(seen.parent),
         dialect="opencode",
         cwd=seen.directory,
-        kind="subagent" if seen.is_child else "fork" if seen.is_fork else "main",
+        kind=seen.kind,
         source="archived" if seen.is_archived else "",
         in_database=in_database,
     )
@@ -260,20 +263,11 @@ _COLUMNS = ("share_url", "cost", "tokens_input", "tokens_output", "tokens_cache_
 
 
 def _of_opencode_rows(database: Path) -> Mapping[str, Mapping[str, Any]]:
-    from slowwave.formats.database import opened_read_only, text_of  # noqa: PLC0415 - few stores are databases
+    from slowwave.formats.database import by_column, opened_read_only  # noqa: PLC0415 - few stores are databases
 
     with opened_read_only(database) as rows:
-        cursor = rows.execute("SELECT * FROM session")
-        names = [column[0] for column in cursor.description]
-        found = [{name: _plain(value) for name, value in zip(names, row, strict=True)} for row in cursor]
-    return {text_of(fields.get("id")): _of_opencode(fields) for fields in found}
-
-
-def _plain(value: object) -> object:
-    """Return a value of a row; text comes as bytes."""
-    from slowwave.formats.database import text_of  # noqa: PLC0415 - as above
-
-    return text_of(value) if isinstance(value, bytes) else value
+        found = list(by_column(rows.execute("SELECT * FROM session")))
+    return {text_in(fields, "id"): _of_opencode(fields) for fields in found}
 
 
 def _of_opencode(fields: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -16,8 +16,8 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from slowwave.context import Clock
-from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.formats.database import is_database, opened_read_only, text_of
+from slowwave.errors import NotFoundError
+from slowwave.formats.database import by_column, is_database, opened_of
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import chain
 from slowwave.formats.model import Message, Problem, SessionFiles, Transcript, object_in, whole
@@ -31,7 +31,7 @@ from slowwave.formats.opencode.records import (
     sent_as,
     take_back,
 )
-from slowwave.formats.opencode.storage import MESSAGES, Database, Export, RowRecords, Tree, opened_session
+from slowwave.formats.opencode.storage import MESSAGES, Export, RowRecords, Tree, opened_session, read_rows
 
 _ROLES = frozenset({"user", "assistant"})
 
@@ -71,7 +71,14 @@ class Opencode:
 
         Raises UnreadableError: it is no database with such a session, or it cannot be read.
         """
-        return passed(files, about)
+        path = files.paths[0]
+        about.records += 1
+        with opened_session(path, files.id) as (rows, session):
+            about.files = SessionFiles(session.id, files.paths, files.problems)
+            about.title, about.parent, about.kind = session.title, session.parent, session.kind
+            for stored, is_new in _Pass(rows, session, RowRecords(path, about.problems)):
+                about.records += is_new + len(stored.parts)
+                yield from _messages(stored, session, is_new=is_new)
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what opencode would send if the session were resumed now."""
@@ -91,9 +98,8 @@ def _model(session: Session, live: Sequence[Stored]) -> str:
 def _load(files: SessionFiles, result: OpencodeTranscript) -> None:
     path = files.paths[0]
     if is_database(path):
-        rows = Database(path, files.id, result.problems)
-        result.session, result.stored = rows.session, rows.stored
-        result.files = SessionFiles(rows.session.id, files.paths, files.problems)
+        result.session, result.stored = read_rows(path, files.id, result.problems)
+        result.files = SessionFiles(result.session.id, files.paths, files.problems)
         return
     damage: list[Problem] = []
     export = Export(path, 0, damage)
@@ -135,22 +141,6 @@ _LEFT_OVER = """
     WHERE p.session_id = ? AND m.id IS NULL
 """
 Row = tuple[bytes, bytes, bytes]
-
-
-def passed(files: SessionFiles, about: Transcript) -> Iterator[tuple[Message, bool]]:
-    """Yield the messages of a session; see :class:`slowwave.formats.client.RowDialect`.
-
-    Raises UnreadableError: it is no database with such a session, or it cannot be read.
-    """
-    path = files.paths[0]
-    about.records += 1
-    with opened_session(path, files.id) as (rows, session):
-        about.files = SessionFiles(session.id, files.paths, files.problems)
-        about.title, about.parent = session.title, session.parent
-        about.kind = session.kind
-        for stored, is_new in _Pass(rows, session, RowRecords(path, about.problems)):
-            about.records += is_new + len(stored.parts)
-            yield from _messages(stored, session, is_new=is_new)
 
 
 def _messages(stored: Stored, session: Session, *, is_new: bool) -> Iterator[tuple[Message, bool]]:
@@ -243,12 +233,9 @@ def exported(database: Path, session: str, more: Sequence[Said], clock: Clock) -
 
     Raises NotFoundError: the database has no such session, or nobody has asked anything in it yet.
     """
-    try:
-        with opened_read_only(database) as rows:
-            info = _row(rows, "session", "id", session)
-            messages = [_message(rows, row) for row in _rows(rows, "message", "session_id", session)]
-    except (sqlite3.Error, OSError) as error:
-        raise UnreadableError(database, f"no readable opencode database: {error}") from error
+    with opened_of(database, "opencode") as rows:
+        info = next(iter(_rows(rows, "session", "id", session)), None)
+        messages = [_message(rows, row) for row in _rows(rows, "message", "session_id", session)]
     if info is None:
         raise NotFoundError(f"{database} holds no session {session!r}")
     messages.sort(key=lambda message: (message["info"].get("time", {}).get("created", 0), message["info"]["id"]))
@@ -266,14 +253,8 @@ def exported(database: Path, session: str, more: Sequence[Said], clock: Clock) -
 
 
 def _rows(rows: sqlite3.Connection, table: str, column: str, value: str) -> list[dict[str, Any]]:
-    cursor = rows.execute(f"SELECT * FROM {table} WHERE {column} = ? ORDER BY id", (value,))  # noqa: S608 - names of ours
-    names = [described[0] for described in cursor.description]
-    return [{n: text_of(v) if isinstance(v, bytes) else v for n, v in zip(names, row, strict=True)} for row in cursor]
-
-
-def _row(rows: sqlite3.Connection, table: str, column: str, value: str) -> dict[str, Any] | None:
-    found = _rows(rows, table, column, value)
-    return found[0] if found else None
+    query = f"SELECT * FROM {table} WHERE {column} = ? ORDER BY id"  # noqa: S608 - names of ours
+    return list(by_column(rows.execute(query, (value,))))
 
 
 def _message(rows: sqlite3.Connection, row: Mapping[str, Any]) -> dict[str, Any]:

@@ -82,6 +82,7 @@ class Session(msgspec.Struct):
     parent: str = ""
     revert: dict[str, Any] = {}
     model: str = ""
+    is_archived: bool = False  # a person put it away
 
     @property
     def is_fork(self) -> bool:
@@ -110,6 +111,7 @@ def session_of(fields: dict[str, Any]) -> Session:
         text_in(fields, "parentID") or text_in(fields, "parent_id"),
         _decoded(fields, "revert"),
         model_name(model, "id"),
+        bool(fields.get("time_archived") or object_in(fields, "time").get("archived")),
     )
 
 

@@ -7,12 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import msgspec
+from typing import NamedTuple
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.database import opened_read_only, text_of
+from slowwave.formats.database import by_column, columns_of, opened_of, readable, text_of
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import Problem, RowSpan, Span, object_in, whole
 from slowwave.formats.opencode.records import Record, Session, Stored, record_of, session_of
@@ -23,32 +21,9 @@ _MOST_LOOKED_INTO = 6
 _NUMBERS = tuple(f"SELECT session_id, count(*) FROM {table} GROUP BY session_id" for table in ("message", "part"))  # noqa: S608 - names of our own
 
 
-class Overview(msgspec.Struct, frozen=True):
-    """What is known of a session beside its messages."""
-
-    id: str  # the session's id
-    directory: str = ""  # the working folder
-    is_child: bool = False  # another session started it
-    is_fork: bool = False  # its title says that it is a copy (``... (fork #2)``); nothing else does.
-    is_archived: bool = False  # a person put it away
-
-
-def overview_of(fields: dict[str, Any]) -> Overview:
-    """Return the overview of a session from its row (``time_updated``) or its JSON (``time``)."""
-    session = session_of(fields)
-    times = object_in(fields, "time")
-    return Overview(
-        session.id,
-        session.directory,
-        bool(session.parent),
-        session.is_fork,
-        bool(fields.get("time_archived") or times.get("archived")),
-    )
-
-
-def overview_in_file(path: Path) -> Overview:
-    """Return the overview of a session of a storage tree; one without an id when the file tells nothing."""
-    return overview_of(whole(file_bytes(path).strip()))
+def session_in_file(path: Path) -> Session:
+    """Return what is known of a session of a storage tree; one without an id when the file tells nothing."""
+    return session_of(whole(file_bytes(path).strip()))
 
 
 def directory_in(messages: Path) -> str:
@@ -68,7 +43,7 @@ def directory_in(messages: Path) -> str:
 class Rows:
     """An open database."""
 
-    def __init__(self, rows: "sqlite3.Connection") -> None:
+    def __init__(self, rows: sqlite3.Connection) -> None:
         self._rows = rows
 
     def changes(self) -> list[tuple[str, int, int]]:
@@ -79,17 +54,14 @@ class Rows:
         numbers: Counter[bytes] = Counter()
         for query in _NUMBERS:
             numbers.update(dict(self._rows.execute(query)))
-        known = {text_of(name) for (name,) in self._rows.execute("SELECT name FROM pragma_table_info('session')")}
+        known = columns_of(self._rows, "session")
         time = next((name for name in ("time_updated", "time_created") if name in known), "0")
         found = self._rows.execute(f"SELECT id, {time} FROM session ORDER BY id")  # noqa: S608 - a name of our own
         return [(text_of(i), at if isinstance(at, int) else 0, numbers[i]) for i, at in found]
 
-    def overview(self, session: str) -> Overview:
+    def session(self, session: str) -> Session:
         """Return what is known of a session; one without an id when there is no such session."""
-        cursor = self._rows.execute("SELECT * FROM session WHERE id = ?", (session,))
-        row = cursor.fetchone() or ()
-        columns = [column[0] for column in cursor.description]
-        return overview_of({name: _value(value) for name, value in zip(columns, row, strict=False)})
+        return session_of(next(by_column(self._rows.execute(_NAMED, (session,))), None) or {})
 
     def ids(self) -> set[str]:
         """Return the ids of all sessions."""
@@ -99,25 +71,6 @@ class Rows:
         """Return how many bytes the messages and parts of a session have."""
         query = "SELECT coalesce(sum(length(CAST(data AS BLOB))), 0) FROM {} WHERE session_id = ?"
         return sum(self._rows.execute(query.format(table), (session,)).fetchone()[0] for table in ("message", "part"))
-
-
-@contextmanager
-def opened_rows(path: Path) -> Generator[Rows]:
-    """Open a database of opencode, read-only.
-
-    Raises UnreadableError: it cannot be opened, is damaged, or its client wrote to it meanwhile.
-    """
-    import sqlite3  # noqa: PLC0415 - few stores have a database
-
-    try:
-        with opened_read_only(path) as rows:
-            yield Rows(rows)
-    except (sqlite3.Error, OSError) as error:
-        raise UnreadableError(path, f"no readable opencode database: {error}") from error
-
-
-def _value(value: object) -> object:
-    return text_of(value) if isinstance(value, bytes) else value
 
 
 # Sessions in opencode's JSON storage: one file for the session, each message and each part (formats.md §9.1).
@@ -385,10 +338,10 @@ class RowRecords:
     def take(self, table: str, identity: bytes | str, data: bytes | str) -> Record | None:
         """Return the record of a row, None when it is not a JSON object, which is reported."""
         raw = data if isinstance(data, bytes) else str(data).encode()
-        name = f"{table}/{text_or_str(identity)}"
+        name = f"{table}/{readable(identity)}"
         span = RowSpan(0, self.rank + 1, self.rank, raw, name)
         self.rank += 1
-        record = record_of(span, {"id": text_or_str(identity)})
+        record = record_of(span, {"id": readable(identity)})
         if len(record.fields) == 1 and raw.strip() != b"{}":
             detail = f"row {name} is not a JSON object"
             self.problems.append(Problem("garbage", self.path, span.number, span.offset, len(raw), detail))
@@ -397,66 +350,45 @@ class RowRecords:
 
     def gap(self, identity: bytes | str, message: bytes | str) -> None:
         """Report that the last row is a part of no message."""
-        detail = f"part {text_or_str(identity)} belongs to message {text_or_str(message)}, which is not there"
+        detail = f"part {readable(identity)} belongs to message {readable(message)}, which is not there"
         self.problems.append(Problem("gap", self.path, self.rank, self.rank - 1, 0, detail))
 
 
-class Database:
-    """One session of a database: the named one, or else its oldest root session, as the client's own tools take it."""
-
-    def __init__(self, path: Path, name: str, problems: list[Problem]) -> None:
-        self.session = Session()
-        self.stored: list[Stored] = []
-        with opened_session(path, name) as (rows, session):
-            self.session = session
-            self._read(rows, RowRecords(path, problems))
-
-    def _read(self, rows: sqlite3.Connection, records: RowRecords) -> None:
-        session = self.session.id
-        for identity, data in rows.execute(MESSAGES, (session,)):
+def read_rows(path: Path, name: str, problems: list[Problem]) -> tuple[Session, list[Stored]]:
+    """Return one session of a database with its messages, as :func:`opened_session` opens it."""
+    stored: list[Stored] = []
+    records = RowRecords(path, problems)
+    with opened_session(path, name) as (rows, session):
+        for identity, data in rows.execute(MESSAGES, (session.id,)):
             if (info := records.take("message", identity, data)) is not None:
-                self.stored.append(Stored(info, []))
-        known = {message.info.id: message for message in self.stored}
-        for identity, message, data in rows.execute(_PARTS, (session,)):
-            owner = known.get(text_or_str(message))
+                stored.append(Stored(info, []))
+        known = {message.info.id: message for message in stored}
+        for identity, message, data in rows.execute(_PARTS, (session.id,)):
+            owner = known.get(readable(message))
             part = records.take("part", identity, data)
             if owner is None:
                 records.gap(identity, message)
             elif part is not None:
                 owner.parts.append(part)
+    return session, stored
 
 
 @contextmanager
 def opened_session(path: Path, name: str) -> Generator[tuple[sqlite3.Connection, Session]]:
-    """Open a database at the session that is meant: the named one, or else its oldest root.
+    """Open a database at the session that is meant: the named one, or else its oldest root, as the client's tools do.
 
     Raises UnreadableError: it cannot be opened, is damaged, or holds no such session.
     """
-    try:
-        with opened_read_only(path) as rows:
-            found = _session(rows, name)
-            if found is None or not found.id:
-                raise UnreadableError(path, f"an opencode database without a session {name}")
-            yield rows, found
-    except (sqlite3.Error, OSError) as error:
-        raise UnreadableError(path, f"no readable opencode database: {error}") from error
+    with opened_of(path, "opencode") as rows:
+        found = _session(rows, name)
+        if found is None or not found.id:
+            raise UnreadableError(path, f"an opencode database without a session {name}")
+        yield rows, found
 
 
 def _session(rows: sqlite3.Connection, name: str) -> Session | None:
     """Return the session that is meant; a name that no session can have, as that of the file, means the oldest root."""
-    for query, values in ((_NAMED, (name,)), (_ROOT, ())):
-        cursor = rows.execute(query, values)
-        row = cursor.fetchone()
-        if row is not None:
-            columns = [column[0] for column in cursor.description]
-            return session_of(
-                {c: text_or_str(v) if isinstance(v, bytes) else v for c, v in zip(columns, row, strict=True)}
-            )
-        if name.startswith(_PREFIX):
-            return None
-    return None
-
-
-def text_or_str(value: bytes | str) -> str:
-    """Return a column of text as text; another value as it is."""
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    found = next(by_column(rows.execute(_NAMED, (name,))), None)
+    if found is None and not name.startswith(_PREFIX):
+        found = next(by_column(rows.execute(_ROOT)), None)
+    return None if found is None else session_of(found)
