@@ -15,6 +15,7 @@ from slowwave.formats.lines import open_regular, read_records, relaxed_collector
 from slowwave.formats.model import (
     REFUSALS,
     Block,
+    Content,
     Injected,
     Message,
     Origin,
@@ -49,6 +50,20 @@ class PlainMessage(Message, msgspec.Struct, frozen=True, gc=False, eq=False):
     sidechain: bool = False
     branch: str = ""
     parent: str | None = None
+
+
+class LazyMessage(Message, msgspec.Struct, gc=False, eq=False, kw_only=True):
+    """A message that is decoded when somebody first looks at what it says."""
+
+    opened: Content | None = None
+
+    def _content(self) -> Content:
+        raise NotImplementedError
+
+    def _opened(self) -> Content:
+        if self.opened is None:
+            self.opened = self._content()
+        return self.opened
 
 
 # Content blocks in the form of the Anthropic API, which Claude Code and Cersei both write.

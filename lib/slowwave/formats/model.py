@@ -146,9 +146,10 @@ class Content(NamedTuple):
 class Message:
     """One message as the model saw it; never changed after it was made.
 
-    Each dialect has its own kind, which decodes ``blocks``, ``sources`` and ``origin`` when they are first looked at,
-    since most messages of a long session never are; :class:`slowwave.formats.messages.PlainMessage` has them from the
-    start. All are structs that the collector never visits: a session may have a hundred thousand of them.
+    Each dialect has its own kind, which decodes ``blocks``, ``sources`` and ``origin`` when they are first looked at
+    (:class:`slowwave.formats.messages.LazyMessage`), since most messages of a long session never are;
+    :class:`slowwave.formats.messages.PlainMessage` has them from the start. All are structs
+    that the collector never visits: a session may have a hundred thousand of them.
     """
 
     __slots__ = ()

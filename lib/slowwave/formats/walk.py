@@ -427,6 +427,15 @@ class Walk(msgspec.Struct, Generic[K], eq=False):
             self.problems.append(StoreProblem("ignored", path, f"{stray} .jsonl files where no client keeps sessions"))
 
 
+def listed(folder: str, problems: list[StoreProblem]) -> list[str]:
+    """Return the names in a folder in order; none of one that cannot be listed, which is reported."""
+    try:
+        return sorted(os.listdir(folder))
+    except OSError as error:
+        problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
+        return []
+
+
 def _unpacked_once(names: list[str]) -> list[str]:
     """Leave out packed files whose plain file is there, too."""
     packed = [name for name in names if name.endswith(PACKED)] if PACKED in "/".join(names) else []

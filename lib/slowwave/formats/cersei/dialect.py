@@ -16,7 +16,15 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.formats.cersei import BARE_ROLES
-from slowwave.formats.cersei.records import KNOWN_TYPES, MESSAGE_TYPES, Body, CerseiMessage, Entry, summary_message
+from slowwave.formats.cersei.records import (
+    KNOWN_TYPES,
+    MESSAGE_TYPES,
+    Body,
+    CerseiMessage,
+    Entry,
+    summary_message,
+    tail_of,
+)
 from slowwave.formats.client import Notes
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.messages import chain
@@ -73,8 +81,6 @@ class Cersei:
         return self._tail(files, notes)
 
     def _tail(self, files: SessionFiles, notes: Notes | None) -> CerseiTranscript | None:
-        from slowwave.formats.cersei.records import tail_of  # noqa: PLC0415  # only contexts need it
-
         found = tail_of(files, notes) if self.mode == "seed" else None
         if found is None:
             return None

@@ -11,7 +11,7 @@ import msgspec
 from slowwave.errors import UnreadableError
 from slowwave.formats.client import Notes
 from slowwave.formats.lines import PACKED, open_regular, read_records
-from slowwave.formats.messages import PlainMessage, blocks_of
+from slowwave.formats.messages import LazyMessage, PlainMessage, blocks_of
 from slowwave.formats.model import (
     REFUSALS,
     Block,
@@ -64,12 +64,11 @@ class Entry(Fields, gc=False):
     type: str = ""
 
 
-class CerseiMessage(Message, msgspec.Struct, gc=False, eq=False):
+class CerseiMessage(LazyMessage, gc=False, eq=False):
     """An entry with its place, and the message that it is; the content is decoded when it is first looked at."""
 
     entry: Entry
     span: Span
-    opened: Content | None = None
     parent: str | None = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     @property
@@ -103,13 +102,11 @@ class CerseiMessage(Message, msgspec.Struct, gc=False, eq=False):
         body = self.entry.message
         return body is not None and b'"tool_result"' in bytes(memoryview(body.content)[:_START])
 
-    def _opened(self) -> Content:
-        if self.opened is None:
-            body = self.entry.message
-            blocks = tuple(blocks_of(decoded(body.content))) if body else ()
-            origin = "injected" if self.sidechain and self.role == "user" else _origin(self.role, blocks)
-            self.opened = Content(blocks, (self.span,) * len(blocks), origin)
-        return self.opened
+    def _content(self) -> Content:
+        body = self.entry.message
+        blocks = tuple(blocks_of(decoded(body.content))) if body else ()
+        origin = "injected" if self.sidechain and self.role == "user" else _origin(self.role, blocks)
+        return Content(blocks, (self.span,) * len(blocks), origin)
 
 
 def _origin(role: Role, blocks: tuple[Block, ...]) -> Origin:

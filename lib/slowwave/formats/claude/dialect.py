@@ -8,7 +8,7 @@ from typing import cast
 import msgspec
 
 from slowwave.formats.claude.records import DECODER, SPOKEN, Node, Tree, content_of, messages_of, origin_of, title_of
-from slowwave.formats.claude.resume import resumed, version_of, window_of
+from slowwave.formats.claude.resume import resumed, tail_of, version_of, window_of
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.messages import PlainMessage, blocks_of
 from slowwave.formats.model import (
@@ -459,8 +459,6 @@ class Claude:
 
     def tail(self, files: SessionFiles) -> ClaudeTranscript | None:
         """Return the end of a compacted session, from its last boundary on."""
-        from slowwave.formats.claude.resume import tail_of  # noqa: PLC0415  # as below
-
         found = tail_of(files)
         if found is None:
             return None
@@ -475,8 +473,6 @@ class Claude:
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what Claude Code would send if this session were resumed now."""
-        # Most jobs only read; the rules of resuming cost them no start-up time.
-
         whole = transcript if isinstance(transcript, ClaudeTranscript) else self.read(transcript.files)
         return context_of(whole.tree, is_window=whole.is_tail)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.formats.messages import Links, PlainMessage, blocks_of, set_parent
+from slowwave.formats.messages import LazyMessage, Links, PlainMessage, blocks_of, set_parent
 from slowwave.formats.model import (
     Block,
     Content,
@@ -275,7 +275,7 @@ def title_of(nodes: list[Node], tree: Tree) -> str:
 _PEOPLE = (None, "human", "cli", "user")
 
 
-class ClaudeMessage(Message, msgspec.Struct, gc=False, eq=False):
+class ClaudeMessage(LazyMessage, gc=False, eq=False):
     """A message that is decoded when it is first looked at; assistant messages may have several records."""
 
     _role: Role
@@ -283,7 +283,6 @@ class ClaudeMessage(Message, msgspec.Struct, gc=False, eq=False):
     _active: bool
     _sidechain: bool
     more: list[Node] | None = None
-    opened: Content | None = None
     links: Links[Node] | None = None
 
     def add(self, node: Node) -> None:
@@ -343,10 +342,8 @@ class ClaudeMessage(Message, msgspec.Struct, gc=False, eq=False):
         """The records of this message, in file order."""
         return (self.first, *(self.more or ()))
 
-    def _opened(self) -> Content:
-        if self.opened is None:
-            self.opened = _assistant(self.pieces) if self.role == "assistant" else _user(self.first)
-        return self.opened
+    def _content(self) -> Content:
+        return _assistant(self.pieces) if self.role == "assistant" else _user(self.first)
 
 
 def messages_of(nodes: list[Node], tree: Tree) -> list[Message]:

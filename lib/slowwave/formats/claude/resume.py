@@ -375,13 +375,6 @@ _MARK = b"compact_boundary"
 _MOST_HITS = 50
 
 
-class Tail(NamedTuple):
-    """The window of a session, and what was no clean record in the part that was read."""
-
-    window: Tree
-    problems: list[Problem]
-
-
 def window_of(tree: Tree) -> Tree | None:
     """Return the window of the last compaction, None when the whole session has to be looked at."""
     boundary = _boundary(tree)
@@ -393,8 +386,8 @@ def window_of(tree: Tree) -> Tree | None:
     return window if _is_closed(window, inside) and _goes_on_from(window, boundary) else None
 
 
-def tail_of(files: SessionFiles) -> Tail | None:
-    """Return the window of a session when its last records hold one, else None."""
+def tail_of(files: SessionFiles) -> tuple[Tree, list[Problem]] | None:
+    """Return the window of a session and the problems in it when its last records hold one, else None."""
     suffix = Suffix(files.paths, DECODER)
     tree = _back_to_boundary(suffix)
     while tree is not None:
@@ -405,7 +398,7 @@ def tail_of(files: SessionFiles) -> Tail | None:
             # a sub-agent's file is one whose every message is a side chain's, which its end cannot tell
             is_main = any(n.env.type in SPOKEN and not n.env.sidechain for n in tree.nodes)
             window = window_of(tree) if is_main and suffix.is_steady() else None
-            return None if window is None else Tail(window, [*files.problems, *suffix.problems])
+            return None if window is None else (window, [*files.problems, *suffix.problems])
         tree = _tree(suffix) if suffix.grow() else None
     return None
 

@@ -12,13 +12,12 @@ from typing import Annotated, NamedTuple, cast
 import msgspec
 
 from slowwave.formats.codex.records import CALLS, OUTPUTS, Item
-from slowwave.formats.messages import Verbatim
+from slowwave.formats.messages import LazyMessage, Verbatim
 from slowwave.formats.model import (
     REFUSALS,
     Block,
     Content,
     Injected,
-    Message,
     Origin,
     Other,
     Role,
@@ -53,7 +52,7 @@ class Limit(NamedTuple):
     is_bytes: bool = False
 
 
-class CodexMessage(Message, msgspec.Struct, gc=False, eq=False):
+class CodexMessage(LazyMessage, gc=False, eq=False):
     """An item with its place; the content is decoded when it is first looked at."""
 
     item: Item
@@ -63,7 +62,6 @@ class CodexMessage(Message, msgspec.Struct, gc=False, eq=False):
     as_sent: bool = False  # arguments of calls stay the JSON text that the client sends, as in a context
     live: bool = True  # False once a rollback took the message out of the conversation
     limit: Limit | None = None  # how much of an output the client sends, None for all of it
-    opened: Content | None = None
     parent: str | None = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     @property
@@ -101,13 +99,11 @@ class CodexMessage(Message, msgspec.Struct, gc=False, eq=False):
         """False for turns that were rolled back."""
         return self.live
 
-    def _opened(self) -> Content:
-        if self.opened is None:
-            blocks, origin = self._content()
-            self.opened = Content(tuple(blocks), (self.span,) * len(blocks), origin)
-        return self.opened
+    def _content(self) -> Content:
+        blocks, origin = self._told()
+        return Content(tuple(blocks), (self.span,) * len(blocks), origin)
 
-    def _content(self) -> tuple[list[Block], Origin]:
+    def _told(self) -> tuple[list[Block], Origin]:
         item, kind = self.item, self.item.kind
         if kind in OUTPUTS:
             return [_result(item, self.limit)], "tool"

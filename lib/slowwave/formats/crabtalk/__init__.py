@@ -14,7 +14,7 @@ from slowwave.errors import UnreadableError
 from slowwave.files import home_folder
 from slowwave.formats.client import Client, CompactionRules, Guess, is_folder
 from slowwave.formats.sessions import SUFFIX, FoundSession, Place, StoredSession, StoreProblem
-from slowwave.formats.walk import K, Walk, known_folder
+from slowwave.formats.walk import K, Walk, known_folder, listed
 
 CRABTALK_HOME = ".crabtalk"
 CRABTALK_SESSIONS = "sessions"
@@ -66,12 +66,7 @@ class Crabtalk(Client):
         """Yield the sessions of a folder; files that are none of crabtalk's keep their names as their ids."""
         from slowwave.formats.crabtalk.dialect import id_of, meta_line_of  # noqa: PLC0415
 
-        try:
-            names = sorted(_transcripts(place.path))
-        except OSError as error:
-            walk.problems.append(StoreProblem("unreadable", place.path, error.strerror or "cannot be listed"))
-            return
-        for name in names:
+        for name in filter(_is_transcript, listed(place.path, walk.problems)):
             file = walk.look(place.path, name)
             if file is None:
                 continue
@@ -119,7 +114,7 @@ def _is_one(folder: str, *, is_home: bool) -> bool:
 
     In its own home every folder with transcripts counts, so that damaged ones are reported, not passed over.
     """
-    names = _transcripts(folder)
+    names = list(filter(_is_transcript, os.listdir(folder)))  # noqa: PTH208 - names only
     if is_home:
         return bool(names)
     if not all(_NAME.match(name) for name in names):
@@ -136,8 +131,8 @@ def _is_session(path: Path) -> bool:
         return False  # reported when the folder is read, if another file shows what it is
 
 
-def _transcripts(folder: str) -> list[str]:
-    return [name for name in os.listdir(folder) if name.endswith(SUFFIX) and name[0] != "."]  # noqa: PTH208 - names only
+def _is_transcript(name: str) -> bool:
+    return name.endswith(SUFFIX) and name[0] != "."
 
 
 def _highest(folder: str, agent: str) -> Mapping[str, Sequence[tuple[int, str]]]:

@@ -18,7 +18,7 @@ import msgspec
 from slowwave.errors import UnreadableError, UsageError
 from slowwave.formats.client import Told
 from slowwave.formats.lines import read_records
-from slowwave.formats.messages import read_linear
+from slowwave.formats.messages import LazyMessage, read_linear
 from slowwave.formats.model import (
     REFUSALS,
     Block,
@@ -70,12 +70,11 @@ class Line(msgspec.Struct, gc=False):
     content: msgspec.Raw = msgspec.Raw()
 
 
-class CrabtalkMessage(Message, msgspec.Struct, gc=False, eq=False):
+class CrabtalkMessage(LazyMessage, gc=False, eq=False):
     """A message line, or a compact marker as the user message that stands for what it covers."""
 
     line: Line
     span: Span
-    opened: Content | None = None
 
     @property
     def role(self) -> Role:
@@ -97,19 +96,12 @@ class CrabtalkMessage(Message, msgspec.Struct, gc=False, eq=False):
         """When a marker was archived (RFC 0135); messages have no time."""
         return parse_time(text_or_empty(self.line.archived_at))
 
-    def _opened(self) -> Content:
-        if self.opened is None:
-            blocks = self._summary() if self.is_summary else self._blocks()
-            self.opened = Content(tuple(blocks), (self.span,) * len(blocks), self._origin())
-        return self.opened
-
-    def _origin(self) -> Origin:
+    def _content(self) -> Content:
         if self.is_summary:
-            return "summary"
-        return "injected" if self.is_injected else _ORIGINS[self.line.role]
-
-    def _summary(self) -> list[Block]:
-        return [Text(self.line.compact)]
+            return Content((Text(self.line.compact),), (self.span,), "summary")
+        blocks = self._blocks()
+        origin = "injected" if self.is_injected else _ORIGINS[self.line.role]
+        return Content(tuple(blocks), (self.span,) * len(blocks), origin)
 
     def _blocks(self) -> list[Block]:
         body = _body(self.span)
@@ -161,13 +153,19 @@ class Crabtalk:
 
     def tail(self, files: SessionFiles) -> CrabtalkTranscript | None:
         """Return the end of a compacted session, from its last marker on."""
-        found = tail_of(files)
-        if found is None:
+        meta = _meta(files)
+        if meta is None:
             return None
-        meta, spoken = found
-        result = CrabtalkTranscript(self.name, files, problems=list(files.problems), is_tail=True)
-        result.meta, result.meta_line, result.spoken = meta, 1, spoken
-        return result
+        suffix = Suffix(files.paths, DECODER)
+        for _ in range(_MOST_HITS):
+            if not suffix.back_to(_MARK) or suffix.problems or suffix.is_whole:
+                return None
+            if any(kind_of(line) == "compact" for _, line in suffix.records):
+                result = CrabtalkTranscript(self.name, files, problems=list(files.problems), is_tail=True)
+                result.meta, result.meta_line = meta, 1
+                result.spoken = [CrabtalkMessage(n, s) for s, n in suffix.records if kind_of(n) in SPEAKING]
+                return result if suffix.is_steady() else None
+        return None
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return the last summary and what came after it; everything where nothing was compacted.
@@ -267,21 +265,6 @@ def _arguments(written: object) -> object:
 _MARK = b'"compact"'
 # Messages may speak of compacting; past so many of them, all is read.
 _MOST_HITS = 50
-
-
-def tail_of(files: SessionFiles) -> tuple[Meta, list[CrabtalkMessage]] | None:
-    """Return the metadata of a sound session and its messages from the last marker on, else None."""
-    meta = _meta(files)
-    if meta is None:
-        return None
-    suffix = Suffix(files.paths, DECODER)
-    for _ in range(_MOST_HITS):
-        if not suffix.back_to(_MARK) or suffix.problems or suffix.is_whole:
-            return None
-        if any(kind_of(line) == "compact" for _, line in suffix.records):
-            spoken = [CrabtalkMessage(n, s) for s, n in suffix.records if kind_of(n) in SPEAKING]
-            return (meta, spoken) if suffix.is_steady() else None
-    return None
 
 
 def _meta(files: SessionFiles) -> Meta | None:

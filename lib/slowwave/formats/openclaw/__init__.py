@@ -20,7 +20,7 @@ from slowwave.formats.sessions import (
     StoreProblem,
     key_in_database,
 )
-from slowwave.formats.walk import K, Walk, names_in
+from slowwave.formats.walk import K, Walk, listed, names_in
 
 if TYPE_CHECKING:
     from slowwave.formats.notes import Note
@@ -134,10 +134,8 @@ class Openclaw(TreeFiles):
     def _of_folder(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
         from slowwave.formats.openclaw.sessions import artifact_of, facts_beside  # noqa: PLC0415
 
-        try:
-            names = sorted(os.listdir(place.path))  # noqa: PTH208 - names only
-        except OSError as error:
-            walk.problems.append(StoreProblem("unreadable", place.path, error.strerror or "cannot be listed"))
+        names = listed(place.path, walk.problems)
+        if not names:
             return
         facts = facts_beside(place.path)
         walk.problems.extend(facts.problems)

@@ -336,15 +336,13 @@ class Openclaw:
 
     def tail(self, files: SessionFiles) -> OpenclawTranscript | None:
         """Return the end of a compacted file, from the first entry on that its last compaction keeps."""
-        tail = None if is_database(files.paths[0]) else tail_of(files)
+        if is_database(files.paths[0]):
+            return None
+        tail = tail_of(OpenclawTranscript(self.name, files, problems=list(files.problems), is_tail=True))
         if tail is None or any(e.type in OWN_TYPES for e in tail.loaded.entries):
             return None
-        if tail.path[-1].role == "user":
-            return None  # whether that prompt counts is told by entries that may lie further back
-        problems = list(files.problems)
-        return OpenclawTranscript(
-            self.name, files, problems=problems, is_tail=True, loaded=tail.loaded, path=tail.path, model=tail.model
-        )
+        # whether a last prompt counts is told by entries that may lie further back
+        return None if tail.path[-1].role == "user" else tail
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what the client would send if this session were resumed now."""
@@ -401,10 +399,8 @@ _CLIENT_ASKS = re.compile(
 class OpenclawMessage(PiMessage, gc=False, eq=False):
     """A message entry, a message of an extension, or a summary."""
 
-    def _opened(self) -> Content:
-        if self.opened is None:
-            self.opened = _content(self.entry)
-        return self.opened
+    def _content(self) -> Content:
+        return _content(self.entry)
 
 
 def _content(entry: Entry) -> Content:

@@ -15,7 +15,7 @@ from slowwave.files import home_folder
 from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess
 from slowwave.formats.model import object_in, text_in, whole
 from slowwave.formats.sessions import FoundFile, FoundSession, Place, StoredSession, StoreProblem, key_in_database
-from slowwave.formats.walk import K, Walk
+from slowwave.formats.walk import K, Walk, listed
 
 if TYPE_CHECKING:
     from slowwave.formats.opencode.records import Session
@@ -141,7 +141,7 @@ def _of_tree(storage: str, walk: Walk[K]) -> Iterator[FoundSession]:
     twice = 0
     moved = _ids_in_databases(storage, walk.problems)
     for folder in _folders_of_sessions(storage, walk.problems):
-        for name in _names(folder, walk.problems):
+        for name in listed(folder, walk.problems):
             if not name.endswith(".json") or name[0] == ".":
                 continue
             if name[: -len(".json")] in moved:
@@ -162,7 +162,7 @@ def _ids_in_databases(storage: str, problems: list[StoreProblem]) -> set[str]:
     if root.parent.name == _PROJECTS:
         root = root.parents[1]
     found: set[str] = set()
-    for name in _names(os.fspath(root), problems):
+    for name in listed(os.fspath(root), problems):
         if _OPENCODE_DATABASE.fullmatch(name):
             try:
                 with opened_of(root / name, "opencode") as database:
@@ -176,7 +176,7 @@ def _ids_in_databases(storage: str, problems: list[StoreProblem]) -> set[str]:
 def _folders_of_sessions(storage: str, problems: list[StoreProblem]) -> list[str]:
     """Return ``session/info`` of the first versions, or the folder of each project of the later ones."""
     base = f"{storage}/{_SESSION}"
-    names = _names(base, problems)
+    names = listed(base, problems)
     folders = [f"{base}/{_INFO}"] if _INFO in names else [f"{base}/{name}" for name in names]
     return [folder for folder in folders if os.path.isdir(folder)]  # noqa: PTH112 - no pathlib in the walk
 
@@ -233,14 +233,6 @@ def _mtime(folder: str) -> int:
         return os.stat(folder).st_mtime_ns  # noqa: PTH116 - no pathlib in the walk
     except OSError:
         return 0
-
-
-def _names(folder: str, problems: list[StoreProblem]) -> list[str]:
-    try:
-        return sorted(os.listdir(folder))  # noqa: PTH208 - names only
-    except OSError as error:
-        problems.append(StoreProblem("unreadable", folder, error.strerror or "cannot be listed"))
-        return []
 
 
 def _session(folder: str, name: str, file: FoundFile, seen: "Session", *, in_database: bool = False) -> FoundSession:

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -49,6 +49,7 @@ from slowwave.formats.pi.records import (
     branch_text,
     compaction_text,
     entry_of,
+    labels_of,
     links_of,
     live_entries,
     load,
@@ -436,34 +437,6 @@ _MARK = b'"compaction"'
 _V3 = 3
 
 
-class Tail(NamedTuple):
-    """What the context is made of."""
-
-    loaded: Loaded
-    path: list[Entry]
-    model: Model | None
-
-
-def tail_of(files: SessionFiles) -> Tail | None:
-    """Return the end of a session from the first entry on that its latest compaction keeps, else None."""
-    header = header_of(files)
-    if header is None:
-        return None
-    suffix = Suffix(files.paths, DECODER)
-    behind: list[Entry] = []
-    is_more = suffix.back_to(_MARK)
-    while is_more and not suffix.is_whole and not suffix.problems:
-        more = suffix.records[: len(suffix.records) - len(behind)]
-        behind = [*(entry_of(env, span) for span, env in more), *behind]
-        entries = [header, *behind]
-        loaded = Loaded(entries, float(header.env.version))
-        path = path_of(entries)
-        if _is_enough(path) and (model := _model(path, entries)) is not None:
-            return Tail(loaded, path, model) if suffix.is_steady() else None
-        is_more = suffix.grow()
-    return None
-
-
 def header_of(files: SessionFiles) -> Entry | None:
     """Return the header of a file of version 3 or later whose first line is sound, else None."""
     first = first_record(files.paths[0], DECODER) if len(files.paths) == 1 else None
@@ -516,6 +489,32 @@ class PiTranscript(Transcript):
         return self.path[-1].id if self.path else None
 
 
+P = TypeVar("P", bound=PiTranscript)
+
+
+def tail_of(result: P) -> P | None:
+    """Fill a transcript with the end of its session, from the first entry on that its latest compaction keeps.
+
+    Returns None where only the whole session tells it.
+    """
+    header = header_of(result.files)
+    if header is None:
+        return None
+    suffix = Suffix(result.files.paths, DECODER)
+    behind: list[Entry] = []
+    is_more = suffix.back_to(_MARK)
+    while is_more and not suffix.is_whole and not suffix.problems:
+        more = suffix.records[: len(suffix.records) - len(behind)]
+        behind = [*(entry_of(env, span) for span, env in more), *behind]
+        entries = [header, *behind]
+        path = path_of(entries)
+        if _is_enough(path) and (model := _model(path, entries)) is not None:
+            result.loaded, result.path, result.model = Loaded(entries, float(header.env.version)), path, model
+            return result if suffix.is_steady() else None
+        is_more = suffix.grow()
+    return None
+
+
 class Pi:
     """Rules of pi's sessions."""
 
@@ -535,13 +534,7 @@ class Pi:
 
     def tail(self, files: SessionFiles) -> PiTranscript | None:
         """Return the end of a compacted session, from the first entry on that its last compaction keeps."""
-        tail = tail_of(files)
-        if tail is None:
-            return None
-        problems = list(files.problems)
-        return PiTranscript(
-            self.name, files, problems=problems, is_tail=True, loaded=tail.loaded, path=tail.path, model=tail.model
-        )
+        return tail_of(PiTranscript(self.name, files, problems=list(files.problems), is_tail=True))
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return what pi would send if this session were resumed now."""
@@ -574,8 +567,7 @@ def describe(result: PiTranscript, loaded: Loaded, known_types: frozenset[str] =
     for entry in entries:
         if entry.type == "session_info":
             result.title = _title(entry)
-        elif entry.type == "label":
-            _label(entry.fields(), result.labels)
+    result.labels = {target: label for target, (label, _) in labels_of(entries).items()}
     result.model, result.thinking_level = settings_of(result.path, entries)
     return text_in(result.header, "cwd")
 
@@ -605,13 +597,6 @@ def _unknown(entry: Entry, known_types: frozenset[str]) -> str | None:
     if entry.type == "message":
         return None if entry.role in ROLES else f"role {entry.role}"
     return None if entry.type in known_types else entry.type
-
-
-def _label(fields: dict[str, Any], labels: dict[str, str]) -> None:
-    target, label = text_in(fields, "targetId"), text_in(fields, "label")
-    labels.pop(target, None)
-    if label:
-        labels[target] = label
 
 
 PI = Pi()

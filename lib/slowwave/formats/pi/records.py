@@ -9,13 +9,12 @@ from typing import Any, cast
 import msgspec
 
 from slowwave.formats.lines import read_records
-from slowwave.formats.messages import Links
+from slowwave.formats.messages import LazyMessage, Links
 from slowwave.formats.model import (
     REFUSALS,
     Block,
     Content,
     Injected,
-    Message,
     Origin,
     Other,
     Problem,
@@ -244,16 +243,18 @@ def _at(seen: list[Entry], index: object) -> str | None:
 # append tells. Parents are followed by id; a cycle, on which pi hangs for ever, ends the walk here.
 
 
-def path_of(entries: list[Entry]) -> list[Entry]:
+def path_of(entries: list[Entry], leaf: str | None = None) -> list[Entry]:
     """Return the entries from the root to the leaf, as pi's own ``buildSessionContext`` walks them.
 
-    The walk ends at a parent that the file does not have: what stood before such a hole is not sent.
+    The walk ends at a parent that the file does not have: what stood before such a hole is not sent. ``leaf``: the id
+    of the entry to walk from, by default the last one; nothing when there is none.
     """
     inner = [e for e in entries if e.type != "session"]
     if not inner:
         return []
     by_id = {e.id: e for e in inner if e.id is not None}
-    at: Entry | None = inner[-1] if inner[-1].id is None else by_id[inner[-1].id]
+    leaf = inner[-1].id if leaf is None else leaf
+    at: Entry | None = inner[-1] if leaf is None else by_id.get(leaf)
     path: list[Entry] = []
     seen: set[int] = set()
     while at is not None and id(at) not in seen:
@@ -262,6 +263,20 @@ def path_of(entries: list[Entry]) -> list[Entry]:
         at = by_id.get(at.parent) if at.parent is not None else None
     path.reverse()
     return path
+
+
+def labels_of(entries: list[Entry]) -> dict[str, tuple[str, str]]:
+    """Return label and time by the entry that has it, as pi resolves them: the last one counts, an empty one clears."""
+    labels: dict[str, tuple[str, str]] = {}
+    for entry in entries:
+        if entry.type == "label":
+            fields = entry.fields()
+            target, label = text_in(fields, "targetId"), text_in(fields, "label")
+            if label:
+                labels[target] = label, text_in(fields, "timestamp")
+            else:
+                labels.pop(target, None)
+    return labels
 
 
 def live_entries(loaded: Loaded) -> set[int] | None:
@@ -311,13 +326,12 @@ ORIGINS: dict[str, Origin] = {
 }
 
 
-class PiMessage(Message, msgspec.Struct, gc=False, eq=False):
+class PiMessage(LazyMessage, gc=False, eq=False):
     """A message entry, a message of an extension, or a summary."""
 
     entry: Entry
     _cwd: str
     _active: bool
-    opened: Content | None = None
     links: Links[Entry] | None = None
 
     @property
@@ -351,10 +365,8 @@ class PiMessage(Message, msgspec.Struct, gc=False, eq=False):
         """False on branches that a person went back from."""
         return self._active
 
-    def _opened(self) -> Content:
-        if self.opened is None:
-            self.opened = content_of(self.entry)
-        return self.opened
+    def _content(self) -> Content:
+        return content_of(self.entry)
 
 
 def links_of(entries: list[Entry]) -> Links[Entry]:

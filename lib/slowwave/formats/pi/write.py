@@ -19,8 +19,8 @@ from slowwave.errors import LockHeldError, UnreadableError, UsageError
 from slowwave.formats.locks import held_lock, holder, lock_path
 from slowwave.formats.model import SessionFiles, millisecond_time, object_in, parse_time, text_in
 from slowwave.formats.openclaw.store import NAME as CLAWDBOT_STORE
-from slowwave.formats.pi.dialect import PI
-from slowwave.formats.pi.records import Entry, Loaded, load
+from slowwave.formats.pi.dialect import PI, Model
+from slowwave.formats.pi.records import Entry, Loaded, labels_of, load, path_of
 from slowwave.formats.sessions import SUFFIX, base_path, checked_id
 from slowwave.formats.sessions import session_id as id_in_name
 from slowwave.formats.writing import (
@@ -156,14 +156,6 @@ _PATIENCE_S = 0.5
 # What a new entry of pi's must know of those before it, looked up from the end: the leaf, free ids, the model.
 
 
-class Model(NamedTuple):
-    """How an answer says which model gave it; pi goes on with that of the last one on the path."""
-
-    api: str
-    provider: str
-    name: str
-
-
 class PiTail:
     """The entries of a session from the last to the first; :func:`on_disk` and :func:`waiting` make one."""
 
@@ -195,12 +187,12 @@ class PiTail:
             message = _answer(record)
             if message is None:
                 continue
-            found = Model(*(text_in(message, key) for key in ("api", "provider", "model")))
+            found = Model(*(text_in(message, key) for key in ("provider", "model", "api")))
             if chosen is None:
                 return found
             if found.provider == chosen[0]:
-                return Model(found.api, *chosen)
-        return _NO_MODEL if chosen is None else Model(_NO_MODEL.api, *chosen)
+                return Model(*chosen, found.api)
+        return _NO_MODEL if chosen is None else Model(*chosen, _NO_MODEL.api)
 
     def _path(self, entry_id: str | None) -> Iterator[dict[str, Any]]:
         """Yield an entry and those above it; pi writes none before its parent."""
@@ -415,7 +407,7 @@ def extracted(files: SessionFiles, entry_id: str, fresh: Callable[[Container[str
     """
     loaded = _loaded(files)
     entries = [e for e in loaded.seen if e.type != "session" and e.id is not None]
-    path = [e for e in _path(entries, entry_id) if e.type != "label"]
+    path = [e for e in path_of(entries, entry_id) if e.type != "label"]
     if not path:
         raise unknown(entry_id, files.id)
     if not any(e.role == "assistant" for e in path):
@@ -427,7 +419,7 @@ def extracted(files: SessionFiles, entry_id: str, fresh: Callable[[Container[str
         lines.append(raw if entry.parent == parent else with_value(raw, "parentId", entry.parent, parent))
         parent = entry.id
     taken = {e.id for e in path if e.id is not None}
-    for target, (label, stamp) in _labels(entries).items():
+    for target, (label, stamp) in labels_of(entries).items():
         if target in taken:
             own = fresh(taken)
             taken.add(own)
@@ -480,7 +472,7 @@ class OpenclawWriter(PiWriter):
 _SEARCHED_BYTES = 8 << 20
 _FIRST_WITH_IDS = 2
 # a session without an answer names no model; pi says so and takes its default one
-_NO_MODEL = Model("openai-completions", "slowwave", "none")
+_NO_MODEL = Model("slowwave", "none", "openai-completions")
 
 
 def _answer(record: dict[str, Any]) -> dict[str, Any] | None:
@@ -496,32 +488,6 @@ def _loaded(files: SessionFiles) -> Loaded:
     if not loaded.seen:
         raise UnreadableError(files.paths[0], "begins with no header", "pi would begin a new session in this file")
     return loaded
-
-
-def _path(entries: list[Entry], entry_id: str) -> list[Entry]:
-    by_id = {e.id: e for e in entries}
-    at = by_id.get(entry_id)
-    path: list[Entry] = []
-    seen: set[str | None] = set()
-    while at is not None and at.id not in seen:
-        seen.add(at.id)
-        path.append(at)
-        at = by_id.get(at.parent) if at.parent is not None else None
-    return path[::-1]
-
-
-def _labels(entries: list[Entry]) -> dict[str, tuple[str, str]]:
-    """Return label and time by the entry that has it, as pi resolves them: the last one counts, an empty one clears."""
-    labels: dict[str, tuple[str, str]] = {}
-    for entry in entries:
-        if entry.type == "label":
-            fields = entry.fields()
-            target, label = text_in(fields, "targetId"), text_in(fields, "label")
-            if label:
-                labels[target] = label, text_in(fields, "timestamp")
-            else:
-                labels.pop(target, None)
-    return labels
 
 
 def _migrated(entry: Entry, loaded: Loaded) -> bytes:

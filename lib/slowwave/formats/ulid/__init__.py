@@ -11,7 +11,7 @@ from slowwave.files import home_folder
 from slowwave.formats.client import Belongings, Client, CompactionRules
 from slowwave.formats.model import REFUSALS, SessionOrigin, text_or_empty
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
-from slowwave.formats.walk import K, Walk
+from slowwave.formats.walk import K, Walk, listed
 
 ULID_HOME = ".agent"
 ULID_SESSIONS = "sessions"
@@ -66,12 +66,7 @@ class Ulid(Client):
 
     def sessions(self, place: Place, walk: Walk[K]) -> Iterator[FoundSession]:
         """Yield the sessions of the folder; a log in a folder of another name is reported, and never opened (S7.8)."""
-        try:
-            names = sorted(os.listdir(place.path))  # noqa: PTH208 - names only
-        except OSError as error:
-            walk.problems.append(StoreProblem("unreadable", place.path, error.strerror or "cannot be listed"))
-            return
-        for name in names:
+        for name in listed(place.path, walk.problems):
             folder = f"{place.path}/{name}"
             if is_ulid(name):
                 file = walk.look(folder, LOG)
@@ -83,7 +78,7 @@ class Ulid(Client):
 
     def titles(self, place: Place) -> Mapping[str, str]:
         """Return the names of sessions that have one; damaged metadata are reported when the session is read."""
-        names = ((name, _name(f"{place.path}/{name}/{METADATA}")) for name in _listed(place.path) if is_ulid(name))
+        names = ((name, _name(f"{place.path}/{name}/{METADATA}")) for name in listed(place.path, []) if is_ulid(name))
         return {session: name for session, name in names if name}
 
     def named(self, path: Path) -> str:
@@ -147,15 +142,7 @@ def _shown(path: str, key: bytes) -> _Shown:
         return _Shown()
 
 
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)  # noqa: PTH208 - names only
-    except OSError:
-        return []  # the walk says so
-
-
 def _holds_logs(folder: Path) -> bool:
-
     with os.scandir(folder) as entries:
         return any(is_ulid(entry.name) and os.path.lexists(f"{entry.path}/{LOG}") for entry in entries)
 

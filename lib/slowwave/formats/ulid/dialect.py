@@ -18,7 +18,7 @@ import msgspec
 from slowwave.context import Clock
 from slowwave.errors import CorruptStateError, UsageError
 from slowwave.formats.client import Told
-from slowwave.formats.messages import chain, read_linear
+from slowwave.formats.messages import LazyMessage, chain, read_linear
 from slowwave.formats.model import (
     Block,
     Content,
@@ -209,12 +209,11 @@ class Record(msgspec.Struct, gc=False):
     content: msgspec.Raw = msgspec.Raw()
 
 
-class UlidMessage(Message, msgspec.Struct, gc=False, eq=False):
+class UlidMessage(LazyMessage, gc=False, eq=False):
     """A message record, or a compaction as the user message that stands for what it covers."""
 
     record: Record
     span: Span
-    opened: Content | None = None
     parent: str | None = None  # pyright: ignore[reportIncompatibleMethodOverride, reportIncompatibleVariableOverride]
 
     @property
@@ -246,12 +245,10 @@ class UlidMessage(Message, msgspec.Struct, gc=False, eq=False):
         """Return the whole record, decoded anew from its bytes."""
         return whole(self.span.raw)
 
-    def _opened(self) -> Content:
-        if self.opened is None:
-            origin = "summary" if self.is_summary else _ORIGINS[self.record.role]
-            blocks = self._blocks()
-            self.opened = Content(tuple(blocks), (self.span,) * len(blocks), origin)
-        return self.opened
+    def _content(self) -> Content:
+        origin = "summary" if self.is_summary else _ORIGINS[self.record.role]
+        blocks = self._blocks()
+        return Content(tuple(blocks), (self.span,) * len(blocks), origin)
 
     def _blocks(self) -> list[Block]:
         if self.is_summary:
@@ -294,11 +291,19 @@ class Ulid:
 
     def tail(self, files: SessionFiles) -> UlidTranscript | None:
         """Return the end of a compacted log, from the first record on that its last compaction keeps."""
-        found = tail_of(files)
-        if found is None:
+        if len(files.paths) != 1:
             return None
-        problems = [*files.problems, *found.problems]
-        return UlidTranscript(self.name, files, problems=problems, is_tail=True, spoken=found.spoken)
+        suffix = Suffix(files.paths, DECODER)
+        is_more = suffix.back_to(_MARK)
+        while is_more:
+            spoken = _spoken(suffix)
+            last = max((i for i, m in enumerate(spoken) if m.is_summary), default=None)
+            if last is not None and kept_from(spoken, last) is not None:
+                problems = [*files.problems, *suffix.problems]
+                result = UlidTranscript(self.name, files, problems=problems, is_tail=True, spoken=spoken)
+                return result if suffix.is_steady() else None
+            is_more = suffix.grow()
+        return None
 
     def context(self, transcript: Transcript) -> Sequence[Message]:
         """Return the latest summary, then the messages that it does not cover; all of them without one."""
@@ -370,28 +375,6 @@ def kept_from(spoken: list[UlidMessage], last: int) -> int | None:
         seq = spoken[index].seq
         if seq is not None and seq < first and not spoken[index].is_summary:
             return index + 1
-    return None
-
-
-class Tail(NamedTuple):
-    """The last messages and compactions of a log, and what was no clean record among them."""
-
-    spoken: list[UlidMessage]
-    problems: list[Problem]
-
-
-def tail_of(files: SessionFiles) -> Tail | None:
-    """Return the last messages and compactions of a log when they hold all that is kept, else None."""
-    if len(files.paths) != 1:
-        return None
-    suffix = Suffix(files.paths, DECODER)
-    is_more = suffix.back_to(_MARK)
-    while is_more:
-        spoken = _spoken(suffix)
-        last = max((i for i, m in enumerate(spoken) if m.is_summary), default=None)
-        if last is not None and kept_from(spoken, last) is not None:
-            return Tail(spoken, suffix.problems) if suffix.is_steady() else None
-        is_more = suffix.grow()
     return None
 
 
