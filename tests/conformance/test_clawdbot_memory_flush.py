@@ -9,17 +9,10 @@ from typing import Any
 import pytest
 
 from slowwave.compaction.due import due
+from slowwave.compaction.flush import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
 from slowwave.compaction.items import Item, Usage
 from slowwave.compaction.reading import Reading
-from slowwave.compaction.settings import (
-    RESERVE_FLOOR,
-    SOFT_THRESHOLD_TOKENS,
-    Chosen,
-    flushed,
-    has_flushed,
-    reserve_floor,
-    soft_threshold,
-)
+from slowwave.compaction.settings import RESERVE_FLOOR, Chosen, reserve_floor
 from slowwave.compaction.tokens import PI
 from slowwave.settings import CompactionSettings
 

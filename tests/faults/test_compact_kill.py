@@ -15,9 +15,9 @@ import pytest
 from msgspec.structs import replace
 
 from slowwave import files
-from slowwave.compaction import recovery
+from slowwave.compaction import append
+from slowwave.compaction.append import as_it_stands, is_open, undo
 from slowwave.compaction.book import Book, read_book, write_book
-from slowwave.compaction.recovery import as_it_stands, is_open, undo
 from slowwave.compaction.story import prune_one
 from slowwave.errors import NotFoundError, UsageError
 from tests.faults.killed import killed_at
@@ -176,7 +176,7 @@ def test_a_compaction_that_its_client_would_not_go_on_from_is_taken_back_after_a
     found = [
         (t, f) for t, f in steps("pi", tmp_path, compact, nothing) if is_open(book_of(t, f)) and content(t) != before
     ]
-    monkeypatch.setattr(recovery, "difference", something_else)
+    monkeypatch.setattr(append, "difference", something_else)
     for talk, folder in found:
         report = compacted(talk, job(folder, dry_run=True))
         assert not report.warnings

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from slowwave import files
+from slowwave.compaction.append import undo
 from slowwave.compaction.book import read_book
-from slowwave.compaction.recovery import undo
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report
 from tests.faults.measured import slowwave

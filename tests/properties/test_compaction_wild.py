@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
+from slowwave.compaction.append import undo
 from slowwave.compaction.book import read_book
-from slowwave.compaction.recovery import undo
 from tests.properties import compaction_scan as scan
 from tests.properties.compaction_scribes import CLIENTS, CWD
 from tests.properties.compaction_world import World, orphans

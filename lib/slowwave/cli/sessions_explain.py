@@ -12,10 +12,10 @@ import msgspec
 from slowwave.cli.sessions_context import Target, opened, readable_session
 from slowwave.cli.sessions_write import stored_session
 from slowwave.cli.terminal import bold, harmless, say, say_json, settings_of, tell_damage
+from slowwave.compaction.append import as_it_stands, is_open
 from slowwave.compaction.book import Appended, Condition, conditions, folder_of, read_book
 from slowwave.compaction.due import due
 from slowwave.compaction.reading import read_session
-from slowwave.compaction.recovery import as_it_stands, is_open
 from slowwave.errors import DONE, UsageError
 from slowwave.formats.model import Message, SessionFiles
 from slowwave.formats.sessions import StoredSession

@@ -321,8 +321,8 @@ def _tell(run: "Compacting", notes: Sequence[str] = ()) -> None:
 
 def uncompact(args: argparse.Namespace) -> int:
     """Take the last compaction of slowwave's back."""
+    from slowwave.compaction.append import undo  # noqa: PLC0415 - as above
     from slowwave.compaction.book import folder_of  # noqa: PLC0415 - of few commands
-    from slowwave.compaction.recovery import undo  # noqa: PLC0415 - as above
 
     session = stored_session(chosen_session(args, args.id))
     done = undo(session, folder_of(os.environ), home_folder(os.environ))

@@ -6,7 +6,7 @@ Where its client has a record that clears old outputs of tools, and that is enou
 from collections.abc import Mapping
 from typing import NamedTuple, cast
 
-from slowwave.compaction.append import Order, digest_of, expected_of
+from slowwave.compaction.append import Order, count_compaction, digest_of, expected_of, noted_append
 from slowwave.compaction.book import Appended, Book, Expected, around, digested
 from slowwave.compaction.due import Due, budget_of, due
 from slowwave.compaction.files import of_calls
@@ -29,7 +29,6 @@ from slowwave.compaction.plan import (
     tokens_after,
 )
 from slowwave.compaction.reading import Reading, read_session
-from slowwave.compaction.recovery import count_compaction, noted_append
 from slowwave.compaction.run import Compacting
 from slowwave.compaction.summary import Gone, Summary, summary_of
 from slowwave.compaction.tokens import PI

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from slowwave.compaction.book import Book, read_book, write_book
 from slowwave.compaction.run import Compacting
-from slowwave.compaction.settings import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
+from slowwave.compaction.settings import count_or
 from slowwave.errors import SlowwaveError, UnreadableError
 from slowwave.files import private_folder
 from slowwave.formats.changes import append_records
+from slowwave.formats.model import fields_of
 from slowwave.formats.openclaw.store import NAME, SessionEntry, compaction_config, read_store, update_entry
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession
@@ -149,3 +150,34 @@ def _listed(transcript: Path, session: str) -> tuple[str, SessionEntry | None]:
 
 def _fields(entry: SessionEntry) -> Mapping[str, object]:
     return {name: entry.number(name) for name in ("compactionCount", "memoryFlushCompactionCount")}
+
+
+# When a session's memories are saved before a compaction summarises it away, and what the client's settings say to it.
+#
+# Source: ``memory-flush.ts`` of Clawdbot 2026.1.27 and seed 004. Once per compaction cycle, when the context is within
+# a soft threshold of what would compact it. The client reckons with the size that it noted after the last turn, so that
+# one huge turn jumps over the threshold; here the transcript itself is measured.
+
+SOFT_THRESHOLD_TOKENS = 4_000
+
+
+def soft_threshold(compaction: Mapping[str, object]) -> int | None:
+    """Return the tokens in ``memoryFlush`` of the client's ``compaction`` settings, None where it is turned off.
+
+    A number that is none or below 0 stands for the default.
+    """
+    flush = fields_of(compaction.get("memoryFlush"))
+    if flush.get("enabled") is False:
+        return None
+    return count_or(flush.get("softThresholdTokens"), SOFT_THRESHOLD_TOKENS)
+
+
+def has_flushed(entry: Mapping[str, object]) -> bool:
+    """Say whether a flush ran in this compaction cycle, by the session's entry in ``sessions.json``."""
+    done = entry.get("memoryFlushCompactionCount")
+    return isinstance(done, int | float) and done == (entry.get("compactionCount") or 0)
+
+
+def flushed(entry: Mapping[str, object], *, at_ms: int) -> dict[str, object]:
+    """Return the fields to note in an entry after a flush."""
+    return {"memoryFlushAt": at_ms, "memoryFlushCompactionCount": count_or(entry.get("compactionCount"), 0)}

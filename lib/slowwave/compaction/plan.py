@@ -95,12 +95,8 @@ class Budget(NamedTuple):
         return max(self.reserve_tokens, self.reserve_floor)
 
 
-def prepare(items: Sequence[Item], budget: Budget, *, least_tokens: int = 1) -> Plan | NoPlan:
-    """Return the plan for a context.
-
-    ``items``: the context, its latest compaction among them. ``budget``: how much of it is kept. ``least_tokens``:
-    refuse to summarise less than this.
-    """
+def prepare(items: Sequence[Item], budget: Budget) -> Plan | NoPlan:
+    """Return the plan for a context, its latest compaction among the items; ``budget``: how much of it is kept."""
     previous, region = _apart(items)
     if nothing := _nothing_new(region, previous):
         return nothing
@@ -109,7 +105,7 @@ def prepare(items: Sequence[Item], budget: Budget, *, least_tokens: int = 1) -> 
     else:
         cut = find_cut(region, budget.keep_recent_tokens)
     plan = divided(items, cut)
-    return _refusal(plan, budget, least_tokens) or plan
+    return _refusal(plan, budget) or plan
 
 
 def prepare_whole(items: Sequence[Item]) -> Plan | NoPlan:
@@ -156,16 +152,14 @@ def divided(items: Sequence[Item], cut: Cut) -> Plan:
     )
 
 
-def _refusal(plan: Plan, budget: Budget, least_tokens: int) -> NoPlan | None:
+def _refusal(plan: Plan, budget: Budget) -> NoPlan | None:
     if plan.messages_summarised == 0:
         if budget.keep_messages:
             return NoPlan(f"nothing stands before the {budget.keep_messages} newest messages, which always stay")
         if plan.tokens_kept < budget.keep_recent_tokens:
             return NoPlan(f"all of it, {plan.tokens_kept:,} tokens, fits into the {budget.keep_recent_tokens:,} kept")
         return NoPlan(f"nothing stands before the first message that can be kept, {plan.tokens_kept:,} tokens")
-    if plan.tokens_summarised < least_tokens:
-        return NoPlan(f"{plan.tokens_summarised:,} tokens to summarise, {least_tokens:,} needed")
-    return None
+    return None if plan.tokens_summarised else NoPlan("no token to summarise")
 
 
 # Where the kept range of a compaction begins.
@@ -262,9 +256,9 @@ def warning_level(tokens: int, window: int) -> Level:
     return "warning" if is_over_share(tokens, window, WARNING_SHARE) else "ok"
 
 
-def is_over_threshold(tokens: int, threshold: int = CRABTALK_THRESHOLD) -> bool:
+def is_over_threshold(tokens: int) -> bool:
     """Say whether a context is larger than a fixed number of tokens (crabtalk)."""
-    return tokens > threshold
+    return tokens > CRABTALK_THRESHOLD
 
 
 # Old outputs of tools that a summary does not need: cleared first, so that there is less to summarise.
@@ -295,22 +289,16 @@ class Pruning(NamedTuple):
     freed_tokens: int = 0
 
 
-def prune(
-    items: Sequence[Item],
-    *,
-    protected_tokens: int = PROTECTED_TOKENS,
-    minimum_tokens: int = MINIMUM_TOKENS,
-    rule: Rule = OPENCODE,
-) -> Pruning:
+def prune(items: Sequence[Item]) -> Pruning:
     """Return which outputs to clear; none when too little would be freed."""
     total = 0
     found: list[Output] = []
-    for output in _old_outputs(items, rule):
+    for output in _old_outputs(items):
         total += output.tokens
-        if total > protected_tokens:
+        if total > PROTECTED_TOKENS:
             found.append(output)
     freed = sum(output.tokens for output in found)
-    return Pruning(tuple(found), freed) if freed > minimum_tokens else Pruning()
+    return Pruning(tuple(found), freed) if freed > MINIMUM_TOKENS else Pruning()
 
 
 def cleared(items: Sequence[Item], pruning: Pruning, rule: Rule = OPENCODE) -> list[Item]:
@@ -321,7 +309,7 @@ def cleared(items: Sequence[Item], pruning: Pruning, rule: Rule = OPENCODE) -> l
     return [_without(item, gone[at], rule) if at in gone else item for at, item in enumerate(items)]
 
 
-def _old_outputs(items: Sequence[Item], rule: Rule) -> Iterator[Output]:
+def _old_outputs(items: Sequence[Item]) -> Iterator[Output]:
     """Yield the outputs behind the spared turns, the newest first, up to the first that is no longer looked at."""
     tools = _tools(items)
     turns = 0
@@ -337,7 +325,7 @@ def _old_outputs(items: Sequence[Item], rule: Rule) -> Iterator[Output]:
                 continue
             if result.text == CLEARED:
                 return
-            yield Output(at, number, rule.of_text(result.text))
+            yield Output(at, number, OPENCODE.of_text(result.text))
 
 
 def _tools(items: Sequence[Item]) -> dict[tuple[int, int], str]:

@@ -85,16 +85,16 @@ class Request(NamedTuple):
 
 
 def requests(
-    plan: Plan, budget: Budget, *, reasons: bool = False, focus: str = "", separator: str = PI_SEPARATOR
+    plan: Plan, budget: Budget, focus: str = "", separator: str = PI_SEPARATOR, *, reasons: bool = False
 ) -> list[Request]:
     """Return the calls that a plan needs, one or two; none when only the previous summary has to stand.
 
     Args:
         plan: what is summarised.
         budget: its reserve is the room for the answers.
-        reasons: the model can reason; it is asked to for the history, never for the beginning of a turn.
         focus: what a person asked to look at.
         separator: between the parts of the flat text.
+        reasons: the model can reason; it is asked to for the history, never for the beginning of a turn.
     """
     asked: list[Request] = []
     more = f"\n\nAdditional focus: {focus}" if focus else ""
@@ -188,7 +188,7 @@ def compact_prompt(instructions: str = "") -> str:
     return _TASK + (f"\n\nAdditional context: {instructions}" if instructions else "")
 
 
-def round_requests(plan: Plan, budget: Budget, focus: str = "") -> list[Request]:
+def round_requests(plan: Plan, budget: Budget, focus: str = "", _separator: str = "") -> list[Request]:
     """Return a question for each group of rounds, in order; what was summarised before goes with the first.
 
     ``budget``: about so many tokens as it keeps go into one question, more where one round has more. ``focus``: what a
@@ -210,11 +210,6 @@ def round_requests(plan: Plan, budget: Budget, focus: str = "") -> list[Request]
         Request("history", "rounds", own, later if at else first, _ANSWER_TOKENS, "" if at else plan.previous_summary)
         for at, own in enumerate(found)
     ]
-
-
-def joined_rounds(answers: Sequence[str]) -> str:
-    """Return the answers about all groups as one summary."""
-    return "\n\n".join(answers)
 
 
 def _task(previous: str, focus: str) -> str:
@@ -259,7 +254,7 @@ _PROSE_TASK = (
 _PROSE_CARRY = "The text in <previous-summary> came before this conversation: work it in as far as it still holds."
 
 
-def prose_requests(plan: Plan, budget: Budget, focus: str = "") -> list[Request]:
+def prose_requests(plan: Plan, budget: Budget, focus: str = "", _separator: str = "") -> list[Request]:
     """Return the one question about all that goes away."""
     items = plan.history + plan.prefix
     if not any(item.message is not None for item in items):

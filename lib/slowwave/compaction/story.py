@@ -7,17 +7,16 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from slowwave.compaction.append import Growth, files_of, growth_to_be, sizes_of
+from slowwave.compaction.append import Growth, files_now, growth_to_be, settled_book, sizes_of, with_growth
 from slowwave.compaction.book import Appended, Book, content_stamp, file_of, read_book, write_book
 from slowwave.compaction.draft import Clearing, Draft, clear, clearing_of, drafted, why_not, write
 from slowwave.compaction.due import Rested, due
 from slowwave.compaction.flush import flush
 from slowwave.compaction.plan import RESERVE_TOKENS, NoPlan
 from slowwave.compaction.reading import read_session
-from slowwave.compaction.recovery import settled_book, with_growth
 from slowwave.compaction.run import Compacting, alone, one_at_a_time
 from slowwave.errors import MovedError, RefusedError, SlowwaveError, UsageError
-from slowwave.formats.registry import CLIENTS, client_of
+from slowwave.formats.registry import CLIENTS
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Compaction
 from slowwave.report import Gate, Item, Report
@@ -211,8 +210,7 @@ class ByHand:
 
     def __init__(self, session: StoredSession) -> None:
         self.message = ""
-        paths = session.files.paths
-        self._before = sizes_of(files_of(paths[0]) if client_of(session.dialect).has_parts else paths)
+        self._before = sizes_of(files_now(session))
         self.growth: Growth | None = None
 
     def announce(self, path: Path, size: int, data: bytes) -> None:

@@ -23,7 +23,6 @@ from slowwave.compaction.requests import (
     Request,
     flat,
     joined,
-    joined_rounds,
     prose_requests,
     requests,
     round_requests,
@@ -267,7 +266,7 @@ def _told(gone: Gone, model: LanguageModel, paid: Paid, focus: str) -> tuple[str
     plan, cleared = shown(gone)
     answers: list[tuple[Part, str]] = []
     left_out = 0
-    for request in telling.ask(gone, plan, focus):
+    for request in telling.ask(plan, gone.budget, focus, gone.separator):
         answer, missing = _answered(request, gone, model, paid)
         answers.append((request.part, answer))
         left_out += missing
@@ -339,7 +338,7 @@ Answers = Sequence[tuple[Part, str]]
 class Telling(NamedTuple):
     """The form of one client's summaries."""
 
-    ask: Callable[[Gone, Plan, str], list[Request]]  # returns the questions
+    ask: Callable[[Plan, Budget, str, str], list[Request]]  # returns the questions, by the focus and the separator
     join: Callable[[Plan, Answers], str]  # returns the narrative
     has_sections: bool = True  # the answers stand in the sections of the ledger; other text stands before all of them
 
@@ -366,28 +365,16 @@ def shown(gone: Gone) -> tuple[Plan, int]:
     return plan, sum(output.at < stop for output in pruning.outputs)
 
 
-def _sections(gone: Gone, plan: Plan, focus: str) -> list[Request]:
-    return requests(plan, gone.budget, focus=focus, separator=gone.separator)
-
-
-def _by_rounds(gone: Gone, plan: Plan, focus: str) -> list[Request]:
-    return round_requests(plan, gone.budget, focus)
-
-
-def _in_prose(gone: Gone, plan: Plan, focus: str) -> list[Request]:
-    return prose_requests(plan, gone.budget, focus)
-
-
 def _join_sections(plan: Plan, answers: Answers) -> str:
     return joined(plan, dict(answers))
 
 
 def _join_all(_plan: Plan, answers: Answers) -> str:
-    return joined_rounds([text for _, text in answers])
+    return "\n\n".join(text for _, text in answers)
 
 
 _TELLINGS: Mapping[str, Telling] = {
-    "sections": Telling(_sections, _join_sections),
-    "rounds": Telling(_by_rounds, _join_all, has_sections=False),
-    "prose": Telling(_in_prose, _join_all, has_sections=False),
+    "sections": Telling(requests, _join_sections),
+    "rounds": Telling(round_requests, _join_all, has_sections=False),
+    "prose": Telling(prose_requests, _join_all, has_sections=False),
 }

@@ -263,16 +263,16 @@ _TABLE = (
 )
 
 
-def context_window(model: str, known: Mapping[str, int] | None = None, *, default: int = DEFAULT) -> int:
+def context_window(model: str, known: Mapping[str, int] | None = None) -> int:
     """Return the window of a model.
 
     ``model``: its name as the transcript has it. ``known``: windows by name; the longest name that ``model`` begins
-    with goes before the table. ``default``: of a model that neither names.
+    with goes before the table.
     """
     names = [name for name in known or {} if model.startswith(name)]
     if known and names:
         return known[max(names, key=len)]
-    return next((window for sign, window in _TABLE if _fits(model, sign)), default)
+    return next((window for sign, window in _TABLE if _fits(model, sign)), DEFAULT)
 
 
 def _fits(model: str, sign: str) -> bool:

@@ -48,6 +48,19 @@ def open_regular(path: Path) -> BinaryIO:
     return file
 
 
+@contextmanager
+def opened(path: Path) -> Generator[BinaryIO]:
+    """Open a regular file for reading.
+
+    Raises UnreadableError: as :func:`open_regular`, or the system fails while it is read.
+    """
+    with open_regular(path) as file:
+        try:
+            yield file
+        except OSError as error:
+            raise UnreadableError(path, error.strerror or "cannot be read") from error
+
+
 def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
@@ -350,13 +363,10 @@ _BLOCK_BYTES = 1 << 20
 def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield (offset, line with its newline) for every line, undecoded: the least that a pass over a file can cost."""
     offset = 0
-    with open_regular(path) as file:
-        try:
-            for line in file:
-                yield offset, line
-                offset += len(line)
-        except OSError as error:
-            raise UnreadableError(path, error.strerror or "cannot be read") from error
+    with opened(path) as file:
+        for line in file:
+            yield offset, line
+            offset += len(line)
 
 
 # Bulk loads without the collector's cost: holding many decoded records makes Python walk them again and again.

@@ -10,8 +10,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 import msgspec
 from msgspec.structs import force_setattr
 
-from slowwave.errors import UnreadableError
-from slowwave.formats.lines import open_regular, read_records, relaxed_collector
+from slowwave.formats.lines import opened, read_records, relaxed_collector
 from slowwave.formats.model import (
     REFUSALS,
     Block,
@@ -351,23 +350,20 @@ def words_in(path: Path, problems: list[Problem]) -> Iterator[Words]:
     """
     decode, speakers = _DECODER.decode, SPEAKERS
     offset = 0
-    with open_regular(path) as file:
-        try:
-            for number, line in enumerate(file, 1):
-                try:
-                    said = decode(line)
-                except REFUSALS:
-                    yield from _slowly(path, number, offset, line, problems)
-                else:
-                    one = said.message or said.payload or said
-                    content = one.content
-                    if content and one.role in speakers:
-                        text = content if isinstance(content, str) else _joined(content)
-                        if text:
-                            yield Words(one.role, text)
-                offset += len(line)
-        except OSError as error:
-            raise UnreadableError(path, error.strerror or "cannot be read") from error
+    with opened(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                said = decode(line)
+            except REFUSALS:
+                yield from _slowly(path, number, offset, line, problems)
+            else:
+                one = said.message or said.payload or said
+                content = one.content
+                if content and one.role in speakers:
+                    text = content if isinstance(content, str) else _joined(content)
+                    if text:
+                        yield Words(one.role, text)
+            offset += len(line)
 
 
 def _joined(blocks: list[_Block]) -> str:

@@ -10,7 +10,7 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
-from slowwave.formats.lines import open_regular, read_range, read_records
+from slowwave.formats.lines import open_regular, opened, read_range, read_records
 from slowwave.formats.model import Problem, Span
 
 BLOCK_BYTES = 256 << 10
@@ -21,11 +21,8 @@ _LARGEST_BLOCK_BYTES = 4 << 20
 @contextmanager
 def _opened(path: Path) -> Generator[tuple[int, int]]:
     """Yield descriptor and size of a regular file."""
-    with open_regular(path) as file:
-        try:
-            yield file.fileno(), os.fstat(file.fileno()).st_size
-        except OSError as error:
-            raise UnreadableError(path, error.strerror or "cannot be read") from error
+    with opened(path) as file:
+        yield file.fileno(), os.fstat(file.fileno()).st_size
 
 
 def lines_backward(path: Path, *, end: int | None = None) -> Iterator[tuple[int, bytes]]:
@@ -65,12 +62,11 @@ def _split_backward(block: bytes, at: int) -> Iterator[tuple[int, bytes]]:
         stop = newline
 
 
-def find_last(path: Path, needle: bytes, *, end: int | None = None, most: int | None = None) -> int | None:
+def find_last(path: Path, needle: bytes, *, end: int | None = None) -> int | None:
     """Return the offset of the last occurrence of ``needle`` that ends at or before byte ``end``.
 
     It is a search in raw bytes: the caller decodes the line (:func:`line_around`) to confirm what was found. ``end``:
-    look only before this byte. ``most``: look at no more than about so many bytes. Raises ValueError: the needle is
-    empty.
+    look only before this byte. Raises ValueError: the needle is empty.
     """
     if not needle:
         raise ValueError("nothing to look for")
@@ -78,9 +74,8 @@ def find_last(path: Path, needle: bytes, *, end: int | None = None, most: int | 
     with _opened(path) as (fd, size):
         stop = size if end is None else min(end, size)
         at = stop
-        first = 0 if most is None else max(0, stop - most)
         block_bytes = BLOCK_BYTES
-        while at > first:
+        while at > 0:
             count = min(block_bytes, at)
             at -= count
             block = os.pread(fd, min(count + overlap, stop - at), at)
@@ -99,8 +94,7 @@ def line_around(path: Path, offset: int) -> tuple[int, bytes]:
     with _opened(path) as (_, size):
         if not 0 <= offset < size:
             raise ValueError(f"{path}: byte {offset} lies outside the file of {size} bytes")
-    before = find_last(path, b"\n", end=offset)
-    start = 0 if before is None else before + 1
+    start = _line_start(path, offset)
     with open_regular(path) as file:
         file.seek(start)
         return start, file.readline().removesuffix(b"\n")

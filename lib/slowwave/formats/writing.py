@@ -243,6 +243,9 @@ class Writer:
         del folder, new_id, at
         self._refuse(target.id, "forks that slowwave makes; fork it in its client")
 
+    def refresh(self, target: Target) -> None:
+        """Put right what stands beside a session of what is in it, once something was taken out of it."""
+
     def _add(
         self,
         path: Path,

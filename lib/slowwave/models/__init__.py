@@ -27,6 +27,6 @@ def model_of(settings: "Settings", environ: Mapping[str, str], meter: "Meter") -
     live = OpenAIModel(settings.model, environ, meter)
     if not settings.model.batch:
         return live
-    from slowwave.models.batch import BatchModel  # noqa: PLC0415 - as above
+    from slowwave.models.batch import BatchModel, Spool, spool_folder  # noqa: PLC0415 - as above
 
-    return BatchModel.of(live, settings.model, environ, meter)
+    return BatchModel(live, settings.model.base_url, Spool(spool_folder(environ)), meter)

@@ -38,8 +38,16 @@ from slowwave.models.base import (
     estimated_tokens,
 )
 from slowwave.models.client import Exchange
-from slowwave.models.reply import Fault, completion_of, data_of, mapping_of, meaning_of, refuse_unfinished, spoken
-from slowwave.settings import ModelSettings
+from slowwave.models.reply import (
+    Fault,
+    completion_of,
+    data_of,
+    held_to,
+    mapping_of,
+    meaning_of,
+    refuse_unfinished,
+    spoken,
+)
 
 # Limits of the Batch API for one input file; a parcel stays below both.
 MOST_REQUESTS = 50_000
@@ -264,11 +272,6 @@ class BatchModel:
     spool: Spool  # where questions and answers wait
     meter: Meter  # the account of the run; a question is charged by the run that asks it
 
-    @classmethod
-    def of(cls, live: LanguageModel, settings: ModelSettings, environ: Mapping[str, str], meter: Meter) -> "BatchModel":
-        """Return the model of these settings."""
-        return cls(live, settings.base_url, Spool(spool_folder(environ)), meter)
-
     @property
     def name(self) -> str:
         """The model's name as the settings give it."""
@@ -321,12 +324,11 @@ def spool_folder(environ: Mapping[str, str]) -> Path:
 
 def _request(model: str, ask: Ask) -> dict[str, Any]:
     """Return the body of a chat completion in the words that every model of the Batch API takes."""
-    held = {"name": ask.schema_name, "strict": True, "schema": ask.schema}
     return {
         "model": model,
         "messages": [{"role": "system", "content": ask.system}, {"role": "user", "content": ask.user}],
         "max_completion_tokens": ask.max_output_tokens,
-        "response_format": {"type": "json_schema", "json_schema": held},
+        "response_format": held_to(ask),
     }
 
 
@@ -544,27 +546,25 @@ def hand_over(spool: Spool, provider: Provider, server: str, now: datetime) -> H
         OSError: the spool cannot be written.
     """
     with spool.alone() as is_alone:
-        return _hand_over(spool, provider, server, now) if is_alone else Handed(problems=[_OTHER])
-
-
-def _hand_over(spool: Spool, provider: Provider, server: str, now: datetime) -> Handed:
-    spool.pack(server)
-    handed = Handed()
-    for parcel in _of(spool, server, []):
-        if parcel.batch:
-            continue
-        try:
-            there = msgspec.structs.replace(parcel, file=parcel.file or provider.upload(spool.input_of(parcel)))
-            spool.note(there)
-            batch = provider.create(there.file, there.id)
-        except Fault as fault:
-            # what was uploaded is found by its name, or missed, by the next attempt
-            spool.note(msgspec.structs.replace(parcel, file=""))
-            handed.problems.append(_told(parcel, fault))
-            continue
-        spool.note(msgspec.structs.replace(there, batch=batch, at=now.isoformat()))
-        handed = replace(handed, questions=handed.questions + len(parcel.questions))
-    return handed
+        if not is_alone:
+            return Handed(problems=[_OTHER])
+        spool.pack(server)
+        handed = Handed()
+        for parcel in _of(spool, server, []):
+            if parcel.batch:
+                continue
+            try:
+                there = msgspec.structs.replace(parcel, file=parcel.file or provider.upload(spool.input_of(parcel)))
+                spool.note(there)
+                batch = provider.create(there.file, there.id)
+            except Fault as fault:
+                # what was uploaded is found by its name, or missed, by the next attempt
+                spool.note(msgspec.structs.replace(parcel, file=""))
+                handed.problems.append(_told(parcel, fault))
+                continue
+            spool.note(msgspec.structs.replace(there, batch=batch, at=now.isoformat()))
+            handed = replace(handed, questions=handed.questions + len(parcel.questions))
+        return handed
 
 
 def _of(spool: Spool, server: str, problems: list[str]) -> list[Parcel]:

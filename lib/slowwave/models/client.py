@@ -14,7 +14,16 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from slowwave.models.base import Ask, Form, Meter, StrangeAnswerError
-from slowwave.models.reply import Completion, Fault, LadderModel, completion_of, mapping_of, meaning_of, with_schema
+from slowwave.models.reply import (
+    Completion,
+    Fault,
+    LadderModel,
+    completion_of,
+    held_to,
+    mapping_of,
+    meaning_of,
+    with_schema,
+)
 from slowwave.settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -54,8 +63,7 @@ class OpenAIModel(LadderModel):
         system = ask.system
         params: dict[str, Any] = {self._length_name: ask.max_output_tokens, **self._temperature}
         if form == "schema":
-            held = {"name": ask.schema_name, "strict": True, "schema": ask.schema}
-            params["response_format"] = {"type": "json_schema", "json_schema": held}
+            params["response_format"] = held_to(ask)
         elif form == "json":
             system = with_schema(system, ask.schema)
             params["response_format"] = {"type": "json_object"}

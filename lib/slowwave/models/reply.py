@@ -78,6 +78,12 @@ def with_schema(system: str, schema: Mapping[str, Any]) -> str:
     return f"{system}\n\nAnswer with one JSON object and nothing else. Its JSON schema is: {told}"
 
 
+def held_to(ask: Ask) -> dict[str, Any]:
+    """Return what holds a model of a server to the schema of a question."""
+    held = {"name": ask.schema_name, "strict": True, "schema": ask.schema}
+    return {"type": "json_schema", "json_schema": held}
+
+
 def refuse_unfinished(said: Completion) -> None:
     """Refuse what is no whole answer.
 
@@ -96,16 +102,6 @@ def refuse_unfinished(said: Completion) -> None:
 def spoken(text: str) -> str:
     """Return an answer without what the model thought before it."""
     return _THOUGHT.sub("", text).strip()
-
-
-def refuse_formless(text: str, is_in_form: Callable[[str], bool] | None) -> None:
-    """Refuse a plain answer that whoever asked cannot read.
-
-    Raises:
-        MalformedAnswerError: it is not in the form that was asked for.
-    """
-    if is_in_form is not None and not is_in_form(spoken(text)):
-        raise MalformedAnswerError(f"the answer has no line of the form that was asked for: {_short(text)}")
 
 
 def data_of(text: str, schema: Mapping[str, Any]) -> Any:
@@ -390,11 +386,9 @@ class LadderModel(ABC):
     def _in_form(self, ask: Ask, form: Form) -> Answer:
         said, usage = self._with_patience(ask, form)
         refuse_unfinished(said)
-        data: Any = None
-        if form == "lines":
-            refuse_formless(said.text, ask.is_in_form)
-        else:
-            data = data_of(said.text, ask.schema)
+        if form == "lines" and ask.is_in_form is not None and not ask.is_in_form(spoken(said.text)):
+            raise MalformedAnswerError(f"the answer has no line of the form that was asked for: {_short(said.text)}")
+        data = None if form == "lines" else data_of(said.text, ask.schema)
         return Answer(data, spoken(said.text), form, usage, said.model or self.name)
 
     def _with_patience(self, ask: Ask, form: Form) -> tuple[Completion, Usage]:

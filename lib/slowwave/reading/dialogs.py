@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from slowwave.formats.model import REFUSALS, ToolResult
+from slowwave.reading.items import Option
 
 # The marks beside the words: a tool can print any words, but it can write nothing here.
 
@@ -112,22 +113,16 @@ def is_dialog(tool: str) -> bool:
     return tool.lower() in _ASKS
 
 
-class Offer(NamedTuple):
-    """An answer that a dialog offers."""
+class Question(msgspec.Struct, frozen=True):
+    """What a dialog asks, as clients write it."""
 
-    label: str
-    description: str
-
-
-class Question(NamedTuple):
-    """What a dialog asks."""
-
-    words: str  # the question
+    words: str = msgspec.field(name="question", default="")  # the question
     header: str = ""  # its title, or ""
-    options: tuple[Offer, ...] = ()  # what it offers
-    is_multiple: bool = False  # several answers may be chosen
+    options: list[Option] | None = None  # what it offers
+    several: bool = msgspec.field(name="multiSelect", default=False)  # several answers may be chosen (Claude Code)
+    multiple: bool = False  # the same (opencode)
     id: str = ""  # by what the client finds its answer, or ""
-    is_secret: bool = False  # the answer is a password or the like
+    is_secret: bool = msgspec.field(name="isSecret", default=False)  # the answer is a password or the like
 
 
 class Answer(NamedTuple):
@@ -138,42 +133,17 @@ class Answer(NamedTuple):
     notes: str = ""
 
 
-class _Offered(msgspec.Struct):
-    label: str = ""
-    description: str = ""
-
-
-class _Asked(msgspec.Struct):
-    question: str = ""
-    header: str = ""
-    options: list[_Offered] | None = None
-    several: bool = msgspec.field(name="multiSelect", default=False)
-    multiple: bool = False
-    id: str = ""
-    secret: bool = msgspec.field(name="isSecret", default=False)
-
-
 class _Dialog(msgspec.Struct):
-    questions: list[_Asked] = []
+    questions: list[Question] = []
 
 
 def _questions_in(args: Mapping[str, object]) -> list[Question]:
     """Return what a call of a dialog asks; nothing where it is of no known form."""
     try:
-        dialog = msgspec.convert(args, _Dialog)
+        asked = msgspec.convert(args, _Dialog).questions
     except REFUSALS:
         return []
-    return [
-        Question(
-            one.question.strip(),
-            one.header,
-            tuple(Offer(o.label, o.description) for o in one.options or ()),
-            one.several or one.multiple,
-            one.id,
-            one.secret,
-        )
-        for one in dialog.questions
-    ]
+    return [msgspec.structs.replace(one, words=one.words.strip()) for one in asked]
 
 
 def answers_in(tool: str, args: Mapping[str, object], result: ToolResult, raw: bytes) -> Iterator[Answer]:

@@ -66,7 +66,7 @@ class Said(Item):
 class Option:
     """One of several answers that a dialog offered."""
 
-    label: str
+    label: str = ""
     description: str = ""
 
 

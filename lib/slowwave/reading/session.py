@@ -167,10 +167,10 @@ class _Reader:
         self, call: ToolCall, args: Mapping[str, object], result: ToolResult, span: Span, message: Message
     ) -> None:
         for asked, answer, notes in answers_in(call.name, args, result, span.raw):
-            options = tuple(Option(self._clean(o.label), self._clean(o.description)) for o in asked.options)
+            options = tuple(Option(self._clean(o.label), self._clean(o.description)) for o in asked.options or ())
             words = (self._clean(asked.words), self._clean(asked.header))
-            place = self._place(message, span)
-            self.reading.items.append(Chosen(*place, *words, options, self._clean(answer), asked.is_multiple))
+            place, is_multiple = self._place(message, span), asked.several or asked.multiple
+            self.reading.items.append(Chosen(*place, *words, options, self._clean(answer), is_multiple))
             self._person(notes, span, message, "choice")
 
     def _ran(self, line: str, result: ToolResult, place: _Place) -> None:

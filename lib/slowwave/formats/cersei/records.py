@@ -10,7 +10,7 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.formats.client import Notes
-from slowwave.formats.lines import PACKED, open_regular, read_records
+from slowwave.formats.lines import PACKED, open_regular, opened, read_records
 from slowwave.formats.messages import LazyMessage, PlainMessage, blocks_of
 from slowwave.formats.model import (
     REFUSALS,
@@ -291,21 +291,18 @@ class Glance:
 
     def _plain(self, path: Path, at: int, stop: int | None) -> int:
         """Look at plain lines from byte ``at`` on; return where the first other one begins, -1 behind the last line."""
-        with open_regular(path) as file:
-            try:
-                file.seek(at)
-                while stop is None or at < stop:
-                    lines = file.readlines(_BLOCK_BYTES)
-                    if not lines:
-                        break
-                    if stop is not None:
-                        _cut(lines, stop - at)
-                    read = self._take(lines)
-                    at += sum(map(len, lines[:read]))
-                    if read < len(lines):
-                        return at
-            except OSError as error:
-                raise UnreadableError(path, error.strerror or "cannot be read") from error
+        with opened(path) as file:
+            file.seek(at)
+            while stop is None or at < stop:
+                lines = file.readlines(_BLOCK_BYTES)
+                if not lines:
+                    break
+                if stop is not None:
+                    _cut(lines, stop - at)
+                read = self._take(lines)
+                at += sum(map(len, lines[:read]))
+                if read < len(lines):
+                    return at
         return -1
 
     def _take(self, lines: list[bytes]) -> int:

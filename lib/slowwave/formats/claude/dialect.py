@@ -45,23 +45,15 @@ def context_of(tree: Tree, *, is_window: bool = False) -> Sequence[Message]:
     """
     if not is_window:
         tree = window_of(tree) or tree
-    return sent(resumed(tree), version_of(tree))
-
-
-def sent(records: list[Node], version: tuple[int, int], *, is_end: bool = True) -> Sequence[Message]:
-    """Return what is sent of the records of a conversation, in its order.
-
-    ``records``: all of them, or a stretch in which every call has its result. ``is_end``: nothing follows them, so that
-    what is open at their end is answered.
-    """
+    records, version = resumed(tree), version_of(tree)
     modern = version >= (2, 1)
     turns = [turn for node in records if (turn := turn_of(node, version)) is not None]
-    turns = without_open_calls(turns, answer_last=modern and is_end)
+    turns = without_open_calls(turns, answer_last=modern)
     if modern:
         said = without_blank(turns, keep_empty=True)
-        return [t.message() for t in paired(merged(_answered(said, records) if is_end else said, over_results=True))]
+        return [t.message() for t in paired(merged(_answered(said, records), over_results=True))]
     # Older versions join first: prompts on both sides of an answer without words stay apart. An empty list is nothing.
-    spoken = [*(t for t in turns if t.parts), *(_older_filler(records) if is_end else ())]
+    spoken = [*(t for t in turns if t.parts), *_older_filler(records)]
     joined = merged(spoken, over_results=version >= (2, 0))
     return [t.message() for t in without_blank(joined, keep_empty=False)]
 

@@ -1,7 +1,7 @@
 """Records of Claude Code as they are decoded at load, the tree that they make, and the branches left behind in it."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -129,6 +129,23 @@ class Tree:
             yield uuid
             uuid = self.parents[uuid]
 
+    def below(self, roots: Iterable[str], outside: Iterable[str] = ()) -> set[str]:
+        """Return ``roots`` and everything that hangs under them, but nothing ``outside`` or under that."""
+        children: dict[str, list[str]] = {}
+        for uuid, parent in self.parents.items():
+            if parent is not None:
+                children.setdefault(parent, []).append(uuid)
+        seen = set(outside)
+        found: set[str] = set()
+        queue = list(roots)
+        while queue:
+            uuid = queue.pop()
+            if uuid not in seen:
+                seen.add(uuid)
+                found.add(uuid)
+                queue += children.get(uuid, [])
+        return found
+
     def ends(self) -> list[str]:
         """Return the records that nothing hangs under and that end a conversation, in file order."""
         inner = set(self.parents.values())
@@ -175,7 +192,7 @@ def dead_records(tree: Tree) -> set[int]:
     if not live:
         return set()
     abandoned = {u for rivals in prompts if not live.isdisjoint(rivals) for u in rivals if u not in live}
-    return _below(tree, abandoned, live)
+    return {tree.by_uuid[uuid].index for uuid in tree.below(abandoned, live)}
 
 
 def _rival_prompts(tree: Tree) -> list[list[str]]:
@@ -222,25 +239,6 @@ def _before(tree: Tree, uuid: str) -> str | None:
         return None
     logical = node.fields().get("logicalParentUuid")
     return logical if isinstance(logical, str) and logical in tree.by_uuid else None
-
-
-def _below(tree: Tree, roots: set[str], live: set[str]) -> set[int]:
-    """Return the indexes of ``roots`` and of everything that hangs under them."""
-    children: dict[str, list[str]] = {}
-    for uuid, parent in tree.parents.items():
-        if parent is not None:
-            children.setdefault(parent, []).append(uuid)
-    found: set[int] = set()
-    queue = list(roots)
-    seen = set(live)
-    while queue:
-        uuid = queue.pop()
-        if uuid in seen:
-            continue
-        seen.add(uuid)
-        found.add(tree.by_uuid[uuid].index)
-        queue += children.get(uuid, [])
-    return found
 
 
 # The title of a Claude Code session, from the newest record that gives one.

@@ -335,23 +335,8 @@ def _newest_below(tree: Tree, last: str) -> str:
     is_newest = all(stamp < stamps[last] for uuid, stamp in stamps.items() if uuid != last)
     if is_newest or last not in set(tree.parents.values()):
         return last
-    below = _below(tree, last)
+    below = tree.below([last]) - {last}
     return max((u for u in reversed(stamps) if u in below), key=lambda uuid: stamps[uuid], default=last)
-
-
-def _below(tree: Tree, root: str) -> set[str]:
-    """Return the ids of all records under ``root``, without itself."""
-    children: dict[str, list[str]] = {}
-    for uuid, parent in tree.parents.items():
-        if parent is not None:
-            children.setdefault(parent, []).append(uuid)
-    found: set[str] = set()
-    queue = [root]
-    while queue:
-        fresh = [u for u in children.get(queue.pop(), []) if u not in found]
-        found.update(fresh)
-        queue += fresh
-    return found - {root}
 
 
 # How Claude Code 2.1 goes on where a parent is lost: with the record nearest in time before the hole.

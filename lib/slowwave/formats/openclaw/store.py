@@ -309,14 +309,11 @@ def update_entry(
     key: str,
     patch: Callable[[SessionEntry], Mapping[str, object] | None],
     now_ms: int,
-    *,
-    timeout_s: float = STORE_LOCK.timeout_s,
 ) -> SessionEntry | None:
     """Lay a patch over one entry under the store's lock; return the entry, None when there is none.
 
     ``patch``: makes the fields to set from the entry as it is now; None leaves it. ``now_ms``: the current time in
-    milliseconds. ``timeout_s``: how long to wait for the lock. Raises UnreadableError, LockHeldError, LockLostError,
-    MovedError: as :func:`update_store`.
+    milliseconds. Raises UnreadableError, LockHeldError, LockLostError, MovedError: as :func:`update_store`.
     """
 
     def change(store: SessionStore) -> None:
@@ -325,7 +322,7 @@ def update_entry(
         if fields:
             store.put(key, merged(entry, fields, now_ms, ""))
 
-    return update_store(path, change, timeout_s=timeout_s).get(key)
+    return update_store(path, change).get(key)
 
 
 # Old names and the new ones that take their place on load, unless the new one is there (seed 004 has the old ones).

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from slowwave.errors import UnreadableError
 from slowwave.formats.database import by_column, columns_of, opened_of, readable, text_of
-from slowwave.formats.lines import open_regular
+from slowwave.formats.lines import opened
 from slowwave.formats.model import Problem, RowSpan, Span, object_in, whole
 from slowwave.formats.opencode.records import Record, Session, Stored, record_of, session_of
 from slowwave.formats.salvage import scan_value
@@ -211,11 +211,8 @@ class Export:
 
 def file_bytes(path: Path) -> bytes:
     """Return the content of a regular file."""
-    try:
-        with open_regular(path) as file:
-            return file.read()
-    except OSError as error:
-        raise UnreadableError(path, error.strerror or "cannot be read") from error
+    with opened(path) as file:
+        return file.read()
 
 
 # Places of values in a JSON text, also in one that is cut short: a file that holds one object over many lines.

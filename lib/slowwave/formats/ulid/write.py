@@ -163,13 +163,11 @@ class UlidWriter(Writer):
             metadata.pop("name", None)
             write_metadata(path, metadata | ({"name": name} if name else {}))
 
-    def refresh(self, target: Target) -> dict[str, object]:
-        """Put the metadata right where they do not agree with the log, and return them (S7.4)."""
+    def refresh(self, target: Target) -> None:
+        """Put the metadata right where they do not agree with the log (S7.4)."""
         path = _log(target)
         with locked_file(path):
-            metadata = metadata_of(path)
-            write_metadata(path, metadata)
-        return metadata
+            write_metadata(path, metadata_of(path))
 
     def folder(self, target: Target) -> Path:
         """Return the folder of all sessions: each is a folder of its own."""

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.compaction.append import undo
 from slowwave.compaction.book import read_book
 from slowwave.compaction.plan import CLEARED
-from slowwave.compaction.recovery import undo
 from slowwave.compaction.story import prune_one
 from slowwave.errors import UsageError
 from tests.unit.compaction.job.talks import IDS, Talk, compacted, job

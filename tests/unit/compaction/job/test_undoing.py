@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.recovery import undo
+from slowwave.compaction.append import undo
 from slowwave.errors import MovedError, NotFoundError
 from tests.unit.compaction.job.talks import IDS, WRITTEN, Talk, compacted, job
 

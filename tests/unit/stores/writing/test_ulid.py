@@ -175,7 +175,7 @@ def test_a_log_that_another_wrote_to_is_counted_anew(writer: UlidWriter, tmp_pat
         log.write(json.dumps(line | {"timestamp": "2025-03-01T00:00:00Z"}).encode() + b"\n")
         log.write(json.dumps(line | {"seq": 9, "recordType": "later", "schemaVersion": 2}).encode() + b"\n")
         log.write(b"garbage\n")
-    assert writer.refresh(target) == metadata(target)
+    writer.refresh(target)
     assert (metadata(target)["messageCount"], metadata(target)["lastMessageAt"]) == (2, "2025-03-01T00:00:00Z")
     assert writer.message(target, Draft("user", "next")) == "10"
 
