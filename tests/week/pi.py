@@ -7,6 +7,7 @@ import orjson
 
 from slowwave.formats.model import Text, Thinking, ToolCall, millisecond_time
 from slowwave.formats.pi import write as encode
+from slowwave.formats.pi.dialect import Model
 from tests.week.script import (
     Answer,
     Call,
@@ -98,7 +99,7 @@ def _answer(session: _Session, answer: Answer) -> None:
     if answer.text:
         content.append(Text(answer.text))
     content += [ToolCall(i, call.tool.lower(), _arguments(call, session.cwd)) for i, call in calls.items()]
-    made = encode.assistant_message(content, at=session.watch.at, api=API, provider=PROVIDER, model=MODEL)
+    made = encode.assistant_message(content, at=session.watch.at, model=Model(PROVIDER, MODEL, API))
     session.message(made | {"usage": _usage(session, answer), "responseId": session.ids.token("msg_01", 24)})
     for call_id, call in calls.items():
         session.watch.seconds(1, 9)

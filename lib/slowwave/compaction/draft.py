@@ -129,7 +129,8 @@ def _is_due_after(clearing: Clearing, run: Compacting) -> bool:
 
 def _summarised(session: StoredSession, stamp: str, reading: Reading, found: Due, run: Compacting) -> Draft | None:
     """Return what would be appended with a summary; None after saying why nothing is."""
-    check_form(session)
+    # a form without a place for a compaction is told before memories are saved and a summary is made, also by a dry run
+    client_of(session.dialect).check_compaction(session.id, session.files.paths[0])
     budget = budget_of(reading, run.settings.compaction)
     plan = planned(reading, budget)
     if isinstance(plan, NoPlan):
@@ -293,17 +294,3 @@ def branch_summary(session: StoredSession, message_id: str, run: Compacting) -> 
     reading = Reading(session.dialect, list(left), PI, cwd=cwd)
     made = run.summarise(Gone(reading, plan, budget_of(reading, run.settings.compaction), run.redact))
     return _LEAD + run.redact(made.text)
-
-
-# Files whose form has no place for a compaction: told before memories are saved and a summary is made of them.
-#
-# Their writers refuse them as well; a dry run asks no writer and has to say the same.
-
-
-def check_form(session: StoredSession) -> None:
-    """Do nothing where the session's file can take a compaction.
-
-    Raises UsageError: it cannot, the message says why, and what to do; UnreadableError: its client would not take it
-    for a session.
-    """
-    client_of(session.dialect).check_compaction(session.id, session.files.paths[0])

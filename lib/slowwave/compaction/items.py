@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol, cast
+from typing import Literal, NamedTuple, cast
 
 from slowwave.compaction.files import NO_FILES, FileOperations, of_tags, without_tags
 from slowwave.compaction.tokens import Rule
@@ -153,25 +153,6 @@ _NAMES = (
 _FAILED = ("aborted", "error")
 
 
-class Counted(Protocol):
-    """One message of a context, as far as its size goes."""
-
-    @property
-    def tokens(self) -> int:
-        """Its estimate."""
-        ...
-
-    @property
-    def usage(self) -> Usage | None:
-        """What an answer's provider counted; None in messages that are no valid answers."""
-        ...
-
-    @property
-    def is_stale(self) -> bool:
-        """It was written before the latest compaction."""
-        ...
-
-
 class ContextTokens(NamedTuple):
     """The size of a context: counted up to an answer, guessed behind it; ``counted`` is 0 where nothing was."""
 
@@ -206,7 +187,7 @@ def read_usage(counters: Mapping[str, object]) -> Usage:
     return Usage(*(next((n for name in names if (n := _number(counters.get(name)))), 0) for names in _NAMES))
 
 
-def context_tokens(spoken: Sequence[Counted]) -> ContextTokens:
+def context_tokens(spoken: Sequence[Item]) -> ContextTokens:
     """Return the size of a context from the last believable counters and the estimates behind them."""
     for at in range(len(spoken) - 1, -1, -1):
         usage = spoken[at].usage

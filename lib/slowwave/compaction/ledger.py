@@ -306,18 +306,13 @@ def render(ledger: Ledger, narrative: str = "", *, redact: Redact = NAMELESS) ->
     taken = sum(len(line.encode("utf-8", "surrogatepass")) + 3 for lines in told.values() for line in lines)
     most = max(ledger.settings.most_bytes - taken, int(ledger.settings.most_bytes * _LEDGER_SHARE))
     files, left_out = _files(ledger.files, int(most * _READ_SHARE))
-    words = key_of_all(told)
+    words = f" {' '.join(key_of(line, whole=True) for lines in told.values() for line in lines)} "
     new = [entry for entry in ledger.entries if entry.stays or not _is_told(entry, words)]
     fixed = len(_text([], told, files, len(left_out)).encode("utf-8", "surrogatepass")) - taken + len(f"- {NAMED}\n")
     chosen = _chosen(new, most - fixed)
     kept = [entry for at, entry in enumerate(new) if at in chosen]
     dropped = tuple(entry for at, entry in enumerate(new) if at not in chosen)
     return Rendering(redact(_text(kept, told, files, len(left_out))), dropped, left_out)
-
-
-def key_of_all(told: dict[Part, list[str]]) -> str:
-    """Return all words of a narrative, to look a line up in."""
-    return f" {' '.join(key_of(line, whole=True) for lines in told.values() for line in lines)} "
 
 
 def _is_told(entry: Entry, words: str) -> bool:

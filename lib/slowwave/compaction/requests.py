@@ -205,15 +205,12 @@ def round_requests(plan: Plan, budget: Budget, focus: str = "", _separator: str 
         else:
             found.append(own)
             size = group.tokens
-    first, later = _task(plan.previous_summary, focus), compact_prompt(focus)
+    later = compact_prompt(focus)
+    first = f"{_CARRY} {later}" if plan.previous_summary else later
     return [
         Request("history", "rounds", own, later if at else first, _ANSWER_TOKENS, "" if at else plan.previous_summary)
         for at, own in enumerate(found)
     ]
-
-
-def _task(previous: str, focus: str) -> str:
-    return (f"{_CARRY} " if previous else "") + compact_prompt(focus)
 
 
 def wrapped_summary(text: str) -> str:

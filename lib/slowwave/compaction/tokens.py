@@ -236,7 +236,7 @@ def _texts(message: Message) -> Iterator[str]:
     for block in message.blocks:
         if isinstance(block, ToolCall):
             yield block.name
-            yield block.args if isinstance(block.args, str) else "" if block.args is None else stringify(block.args)
+            yield _given(block.args)
         else:
             yield getattr(block, "text", "")
 

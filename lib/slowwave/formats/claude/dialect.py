@@ -302,16 +302,12 @@ def without_open_calls(turns: list[Turn], *, answer_last: bool) -> list[Turn]:
 def _last_group(turns: list[Turn]) -> list[Turn]:
     """Return the pieces of the last assistant message, when nothing but its results follows them."""
     index = len(turns) - 1
-    while index >= 0 and (turns[index].only_results() or _is_attached(turns[index])):
+    while index >= 0 and (turns[index].only_results() or turns[index].node.env.type == "attachment"):
         index -= 1
     if index < 0 or turns[index].role != "assistant":
         return []
     mid = turns[index].id
     return [t for t in turns if t is turns[index] or (mid is not None and t.id == mid)]
-
-
-def _is_attached(turn: Turn) -> bool:
-    return turn.node.env.type == "attachment"
 
 
 def without_blank(turns: list[Turn], *, keep_empty: bool) -> list[Turn]:

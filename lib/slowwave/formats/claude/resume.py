@@ -88,7 +88,7 @@ def relinked(tree: Tree) -> tuple[Tree, bool]:
     twin = tree.copy()
     if kept:
         _hang(twin, kept, anchor)
-    gone = _before_boundary(twin, boundaries[-1]) - set(kept)
+    gone = set(takewhile(lambda uuid: uuid != boundaries[-1].env.uuid, twin.by_uuid)) - set(kept)
     for uuid in gone:
         del twin.by_uuid[uuid], twin.parents[uuid]
     if kept:
@@ -107,10 +107,6 @@ def _hang(twin: Tree, kept: list[str], anchor: str | None) -> None:
     for uuid, parent in twin.parents.items():
         if parent == anchor and uuid != kept[0]:
             twin.parents[uuid] = kept[-1]
-
-
-def _before_boundary(tree: Tree, boundary: Node) -> set[str]:
-    return set(takewhile(lambda uuid: uuid != boundary.env.uuid, tree.by_uuid))
 
 
 def _metadata(boundary: Node) -> dict[str, Any]:

@@ -171,7 +171,7 @@ def texts_of(item: Item) -> list[str]:
 
 def words_of(item: Item) -> list[str]:
     """Return the texts of an item without the marks that the client puts around pictures."""
-    return [text for text in texts_of(item) if not is_picture_mark(text)]
+    return [text for text in texts_of(item) if not _IMAGE.fullmatch(text.strip())]
 
 
 def _call(item: Item, *, as_sent: bool) -> ToolCall:
@@ -271,11 +271,6 @@ def is_injected(text: str) -> bool:
     if (tag := _TAGGED.match(bare)) is not None:
         return low.endswith(f"</{tag[1].lower()}>")
     return _IMAGE.fullmatch(bare) is not None or bare.startswith(_WARNINGS)
-
-
-def is_picture_mark(text: str) -> bool:
-    """Say whether ``text`` is one of the marks around an attached picture."""
-    return _IMAGE.fullmatch(text.strip()) is not None
 
 
 def is_context(text: str) -> bool:

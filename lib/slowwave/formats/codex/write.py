@@ -19,7 +19,7 @@ import orjson
 from slowwave.errors import UsageError
 from slowwave.files import atomic_write, private_folder
 from slowwave.formats.changes import append_record
-from slowwave.formats.codex import SESSIONS, home_of, thread_in_name, writer_lock
+from slowwave.formats.codex import INDEX, SESSIONS, home_of, thread_in_name, writer_lock
 from slowwave.formats.codex.dialect import CODEX, CodexTranscript
 from slowwave.formats.codex.messages import (
     SUMMARY_PREFIX,
@@ -33,7 +33,7 @@ from slowwave.formats.codex.messages import (
 )
 from slowwave.formats.codex.records import KNOWN_ITEMS, Line, is_of_sub_agent, is_paginated, item_of
 from slowwave.formats.codex.replay import USER_TOKENS, Sent, is_boundary, replay, rolled_back, starts_turn
-from slowwave.formats.lines import open_regular
+from slowwave.formats.lines import is_compressed, open_regular
 from slowwave.formats.model import (
     Text,
     Thinking,
@@ -102,11 +102,6 @@ def output_item(call_id: str, text: str, *, uuid: str) -> Mapping[str, object]:
     return {"type": "function_call_output", "id": f"fco_{uuid}", "call_id": call_id, "output": text}
 
 
-def summary_item(summary: str, *, uuid: str) -> Mapping[str, object]:
-    """Return the summary of a compaction as the user message by which the client knows it."""
-    return _message("user", [summary_text(summary)], uuid)
-
-
 def summary_text(summary: str) -> str:
     """Return a summary behind the introduction that the client gives it."""
     return f"{SUMMARY_PREFIX}\n{summary}"
@@ -168,9 +163,6 @@ def _wrapped(kind: str, payload: Mapping[str, object], ordinal: int | None, at: 
     return json_line({"timestamp": millisecond_time(at), **number, "type": kind, "payload": payload})
 
 
-INDEX = "session_index.jsonl"
-_COMPRESSED = ".zst"
-
 Item = Mapping[str, Any]
 
 
@@ -213,7 +205,8 @@ class CodexWriter(Writer):
         id of the first one that is to stay; UsageError: the rollout is of a version that knew no compactions.
         """
         uuid = self.means.ids()
-        summary = summary_item(compaction.summary, uuid=uuid)
+        # the user message by which the client knows a summary
+        summary = _message("user", [summary_text(compaction.summary)], uuid)
 
         def history(whole: CodexTranscript) -> list[Item]:
             return replacement(whole, summary, compaction.keep_from)
@@ -297,7 +290,7 @@ class CodexWriter(Writer):
     def _append(self, target: Target, lines: Callable[[Form, int | None], list[bytes]]) -> None:
         if not target.files:
             self._refuse(target.id, "sessions that slowwave begins; begin it in its client")
-        if target.path.suffix == _COMPRESSED:
+        if is_compressed(target.path):
             raise UsageError(f"{os.fspath(target.path)}: is compressed; codex unpacks it when it resumes the session")
 
         self._add(target.path, lambda: lines(*_form(target.path)))

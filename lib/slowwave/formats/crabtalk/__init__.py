@@ -66,7 +66,7 @@ class Crabtalk(Client):
         """Yield the sessions of a folder; files that are none of crabtalk's keep their names as their ids."""
         from slowwave.formats.crabtalk.dialect import id_of, meta_line_of  # noqa: PLC0415
 
-        for name in filter(_is_transcript, listed(place.path, walk.problems)):
+        for name in filter(is_transcript, listed(place.path, walk.problems)):
             file = walk.look(place.path, name)
             if file is None:
                 continue
@@ -114,7 +114,7 @@ def _is_one(folder: str, *, is_home: bool) -> bool:
 
     In its own home every folder with transcripts counts, so that damaged ones are reported, not passed over.
     """
-    names = list(filter(_is_transcript, os.listdir(folder)))  # noqa: PTH208 - names only
+    names = list(filter(is_transcript, os.listdir(folder)))  # noqa: PTH208 - names only
     if is_home:
         return bool(names)
     if not all(_NAME.match(name) for name in names):
@@ -131,7 +131,8 @@ def _is_session(path: Path) -> bool:
         return False  # reported when the folder is read, if another file shows what it is
 
 
-def _is_transcript(name: str) -> bool:
+def is_transcript(name: str) -> bool:
+    """Say whether a file of this name can be a session."""
     return name.endswith(SUFFIX) and name[0] != "."
 
 

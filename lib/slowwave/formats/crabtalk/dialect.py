@@ -39,6 +39,7 @@ from slowwave.formats.model import (
     parse_time,
     text_or_empty,
 )
+from slowwave.formats.sessions import SUFFIX
 from slowwave.formats.tail import Suffix, first_record
 
 # Lines of crabtalk's sessions and the messages made of them: OpenAI's shapes, without ids or times of their own.
@@ -326,7 +327,6 @@ def changed_line(span: Span, changes: Mapping[str, object]) -> bytes:
 # is stands in its first line; crabtalk itself goes by names, and one odd name hides all sessions from it. A slug never
 # holds an underscore, so with the agent known the rest of a name can be read in one way only.
 
-SUFFIX = ".jsonl"
 _RUN = re.compile(r"-+")
 # Linux allows 255 bytes for a name; a number, a temporary ending and the suffix must still fit.
 _MOST_BYTES = 200

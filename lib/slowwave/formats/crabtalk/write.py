@@ -18,9 +18,8 @@ import orjson
 from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.files import NO_LINKS, TEMP_PREFIX, at_fault_point, fsync_folder, move_file, private_folder, write_all
 from slowwave.formats.changes import file_state, rewrite_without
-from slowwave.formats.crabtalk import running_since
+from slowwave.formats.crabtalk import is_transcript, running_since
 from slowwave.formats.crabtalk.dialect import (
-    SUFFIX,
     Meta,
     changed_line,
     checked_agent,
@@ -35,6 +34,7 @@ from slowwave.formats.crabtalk.dialect import (
 )
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import Message, Text, Thinking, ToolCall, ToolResult, offset_time
+from slowwave.formats.sessions import SUFFIX
 from slowwave.formats.writing import Block, Compaction, Draft, Target, Writer, check_speaker, json_line, valid
 from slowwave.locks import locked_file
 
@@ -141,7 +141,7 @@ class CrabtalkWriter(Writer):
         if metadata or not agent or not sender:
             raise UsageError("name AGENT_SENDER, whose next session it is; crabtalk notes nothing else of one")
         path = self.begin(folder, agent, sender)
-        return path.name.removesuffix(".jsonl"), path
+        return path.name.removesuffix(SUFFIX), path
 
     def message(self, target: Target, draft: Draft) -> str:
         """Append a message; a new session is begun with its metadata."""
@@ -474,7 +474,7 @@ def session_names(folder: Path) -> list[str]:
         return []
     except OSError as error:
         raise UnreadableError(folder, error.strerror or "cannot be listed") from error
-    return [name for name in names if name.endswith(SUFFIX) and name[0] != "."]
+    return list(filter(is_transcript, names))
 
 
 def _meta(path: Path) -> Meta | None:

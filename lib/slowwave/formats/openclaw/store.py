@@ -132,14 +132,12 @@ class SessionEntry:
 
     Attributes:
         fields: each field as it was written, in its order, by the new names.
-        renamed: whether old names were found.
     """
 
-    __slots__ = ("fields", "renamed")
+    __slots__ = ("fields",)
 
-    def __init__(self, fields: Fields, *, renamed: bool = False) -> None:
+    def __init__(self, fields: Fields) -> None:
         self.fields = fields
-        self.renamed = renamed
 
     def get(self, name: str) -> object:
         """Return a field decoded; None when it is missing or cannot be decoded."""
@@ -164,7 +162,7 @@ class SessionEntry:
         for name, value in patch.items():
             if value is not None:
                 fields[name] = encoded(value)
-        return SessionEntry(fields, renamed=self.renamed)
+        return SessionEntry(fields)
 
 
 class SessionStore(Mapping[str, SessionEntry]):
@@ -344,7 +342,7 @@ def entry_of(fields: Fields) -> SessionEntry:
     kept = {names.get(name, name): raw for name, raw in fields.items() if name not in names.values()}
     if "room" not in names:
         kept.pop("room", None)  # the client drops what is left of it
-    return SessionEntry(kept, renamed=True)
+    return SessionEntry(kept)
 
 
 def _is_text(fields: Fields, name: str) -> bool:

@@ -158,7 +158,7 @@ class Export:
         self.part = part
         self._problems = problems
         self._data = file_bytes(path)
-        self._text = as_offsets(self._data)
+        self._text = self._data.decode("latin-1")  # in which positions are byte offsets
         self._line = 1
         self._counted = 0
         self.session = Session()
@@ -231,11 +231,6 @@ class Member(NamedTuple):
     key: str
     start: int
     end: int | None
-
-
-def as_offsets(data: bytes) -> str:
-    """Return the text in which positions are byte offsets."""
-    return data.decode("latin-1")
 
 
 def value_start(text: str, at: int = 0) -> int:

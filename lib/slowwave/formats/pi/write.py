@@ -80,7 +80,7 @@ def user_message(content: Content, *, at: datetime) -> dict[str, object]:
     return {"role": "user", "content": _blocks(content), "timestamp": _milliseconds(at)}
 
 
-def assistant_message(content: Content, *, at: datetime, api: str, provider: str, model: str) -> dict[str, object]:
+def assistant_message(content: Content, *, at: datetime, model: Model) -> dict[str, object]:
     """Return what the assistant says; the last answer of a session names the model that pi goes on with."""
     blocks = _blocks(content)
     counts: dict[str, object] = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite", "totalTokens"), 0)
@@ -88,9 +88,9 @@ def assistant_message(content: Content, *, at: datetime, api: str, provider: str
     return {
         "role": "assistant",
         "content": blocks,
-        "api": api,
-        "provider": provider,
-        "model": model,
+        "api": model.api,
+        "provider": model.provider,
+        "model": model.name,
         "usage": counts | {"cost": cost},
         "stopReason": "toolUse" if any(block.get("type") == "toolCall" for block in blocks) else "stop",
         "timestamp": _milliseconds(at),
@@ -136,11 +136,6 @@ def label_line(target: str, label: str | None, *, place: Place) -> bytes:
 def name_line(name: str, *, place: Place) -> bytes:
     """Return the name of the session; an empty one clears it."""
     return _entry("session_info", place, {"name": name.strip()})
-
-
-def custom_line(kind: str, *, place: Place) -> bytes:
-    """Return an entry of an extension, which is never sent to a model."""
-    return _entry("custom", place, {"customType": kind})
 
 
 def _entry(kind: str, place: Place, fields: Mapping[str, object]) -> bytes:
@@ -266,7 +261,7 @@ class PiWriter(Writer):
 
         def line(_tail: PiTail, place: Place) -> bytes:
             if summary is None:
-                return custom_line(BRANCH, place=place)
+                return _entry("custom", place, {"customType": BRANCH})  # which is never sent to a model
             return branch_summary_line(summary, place=place, branch_from=message_id)
 
         return self._append(target, line, under=message_id, from_root=message_id is None)
@@ -342,10 +337,7 @@ class PiWriter(Writer):
 
     def _message(self, tail: PiTail, draft: Draft, place: Place) -> dict[str, object]:
         if draft.role == "assistant":
-            model = tail.model(place.parent)
-            return assistant_message(
-                draft.content, at=place.at, api=model.api, provider=model.provider, model=model.name
-            )
+            return assistant_message(draft.content, at=place.at, model=tail.model(place.parent))
         if draft.role == "tool":
             return result_message(
                 draft.content, at=place.at, call_id=draft.call_id, tool=draft.tool, is_error=draft.is_error

@@ -39,15 +39,12 @@ from slowwave.formats.model import (
 )
 from slowwave.formats.pi.records import block_of, compaction_text, parts_of, result_of
 from slowwave.formats.tail import Suffix
-from slowwave.formats.ulid import is_ulid
+from slowwave.formats.ulid import METADATA, is_ulid
 
 # ``metadata.json`` of a session with a ULID: a view of its log, beside what only the client knows.
 #
 # The log is the truth: counts and times come from it, everything else is kept, also fields that this version does not
 # know. Source: §7.3 of the specification.
-
-
-METADATA = "metadata.json"
 
 
 class Counted(NamedTuple):

@@ -16,9 +16,9 @@ from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_fold
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Text, Thinking, ToolCall, clean, millisecond_time
 from slowwave.formats.tail import lines_backward
+from slowwave.formats.ulid import LOG, METADATA
 from slowwave.formats.ulid.dialect import (
     DECODER,
-    METADATA,
     SCHEMA,
     ULID,
     Counted,
@@ -396,7 +396,6 @@ def copied(path: Path, at: str | None) -> Copy:
     return Copy(b"".join(lines), Counted(messages, last))
 
 
-LOG = "session.jsonl"
 # A writer without a lock may have put a smaller number behind a larger one, but not far.
 _NEAR_RECORDS = 32
 # What is counted in a millisecond is counted every time.
