@@ -17,7 +17,7 @@ MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
     "cli": 21,
-    "compaction": 23,
+    "compaction": 22,
     "consolidation": 26,
     "extraction": 24,
     "formats": 48,
@@ -35,7 +35,7 @@ MOST_FILES = {
     "stores": 19,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 286
+MOST_FILES_IN_ALL = 285
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

@@ -4,7 +4,7 @@ import os
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -113,6 +113,19 @@ _ALWAYS_BYTES = 32 << 20
 _SHARE = 4
 
 
+class FileMark(NamedTuple):
+    """What a file is known by again."""
+
+    dev: int
+    ino: int
+    size: int
+    mtime_ns: int
+
+    def may_be(self, older: "FileMark") -> bool:
+        """Say whether it is the same file, which may have grown since."""
+        return (self.dev, self.ino) == (older.dev, older.ino) and self.size >= older.size
+
+
 class Suffix(Generic[T]):
     """Records from some line to the end of a session of one or several files.
 
@@ -129,8 +142,8 @@ class Suffix(Generic[T]):
         self._decoder = decoder
         self._part = len(paths)  # where the suffix begins: before the first byte of this file but `_start`
         self._start = 0
-        self._seen = [_identity(path) for path in paths]
-        total = sum(size for _, _, size in self._seen)
+        self._seen = [mark_of(path) for path in paths]
+        total = sum(mark.size for mark in self._seen)
         self._room = max(_ALWAYS_BYTES, total // _SHARE)
 
     @property
@@ -167,25 +180,19 @@ class Suffix(Generic[T]):
             if part == 0:
                 return False
             part -= 1
-            at = self._seen[part][2]
+            at = self._seen[part].size
         return self._reach(part, _line_start(self._paths[part], max(0, at - step)))
 
     def is_steady(self) -> bool:
         """Say whether the files are still those that were found at first; growth at the end does no harm."""
-        for path, (device, inode, size) in zip(self._paths, self._seen, strict=True):
-            now = _identity(path)
-            if now[:2] != (device, inode) or now[2] < size:
-                return False
-        return True
+        return all(mark_of(path).may_be(mark) for path, mark in zip(self._paths, self._seen, strict=True))
 
     def _held(self) -> int:
-        sizes = [size for _, _, size in self._seen[self._part :]]
-        return sum(sizes) - self._start
+        return sum(mark.size for mark in self._seen[self._part :]) - self._start
 
     def _reach(self, part: int, offset: int) -> bool:
         """Read what stands between the line at ``offset`` of a part and what is held; False when that is too much."""
-        sizes = [size for _, _, size in self._seen[part:]]
-        if sum(sizes) - offset > self._room:
+        if sum(mark.size for mark in self._seen[part:]) - offset > self._room:
             return False
         found: list[tuple[Span, T]] = []
         problems: list[Problem] = []
@@ -208,12 +215,13 @@ class Suffix(Generic[T]):
         return found
 
 
-def _identity(path: Path) -> tuple[int, int, int]:
+def mark_of(path: Path) -> FileMark:
+    """Return what a file is known by now. Raises UnreadableError: it is not there."""
     try:
         at = path.stat()
     except OSError as error:
         raise UnreadableError(path, error.strerror or "cannot be read") from error
-    return at.st_dev, at.st_ino, at.st_size
+    return FileMark(at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns)
 
 
 def _line_start(path: Path, offset: int) -> int:

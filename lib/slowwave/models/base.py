@@ -185,6 +185,9 @@ def _account(data: bytes, journal: Path) -> Account:
 class Meter:
     """The account of one run.
 
+    With a journal all methods raise BudgetSpentError when it is damaged, and UnreadableError or OSError when it cannot
+    be opened or written.
+
     Args:
         settings: budgets and prices.
         journal: the file that the processes of the run share; None keeps the account in memory.
@@ -210,8 +213,7 @@ class Meter:
             share: of the usual price.
 
         Raises:
-            BudgetSpentError: it does not fit what is left, or the account is damaged; nothing was charged.
-            UnreadableError, OSError: the journal cannot be opened or written.
+            BudgetSpentError: it does not fit what is left; nothing was charged.
         """
         most = Usage(prompt_tokens, completion_tokens, self.price(prompt_tokens, completion_tokens) * share)
         with self._opened() as account:
@@ -221,12 +223,7 @@ class Meter:
         return most
 
     def settle(self, held: Usage, spent: Usage | None) -> None:
-        """Replace a charge by what was spent; None when nothing was.
-
-        Raises:
-            BudgetSpentError: the journal is damaged.
-            UnreadableError, OSError: the journal cannot be opened or written.
-        """
+        """Replace a charge by what was spent; None when nothing was."""
         with self._opened() as account:
             account.held_tokens -= held.prompt_tokens + held.completion_tokens
             account.held_usd -= held.usd
@@ -238,22 +235,12 @@ class Meter:
                 account.estimated += spent.is_estimated
 
     def note_program(self, program: str) -> None:
-        """Note which command answers, with its version.
-
-        Raises:
-            BudgetSpentError: the journal is damaged.
-            UnreadableError, OSError: the journal cannot be opened or written.
-        """
+        """Note which command answers, with its version."""
         with self._opened() as account:
             account.program = program[:_MOST_PROGRAM]
 
     def spent(self) -> Account:
-        """Return a copy of the account as it is now.
-
-        Raises:
-            BudgetSpentError: the journal is damaged.
-            UnreadableError, OSError: the journal cannot be opened or read.
-        """
+        """Return a copy of the account as it is now."""
         with self._opened() as account:
             return msgspec.structs.replace(account)
 

@@ -108,6 +108,8 @@ def question_of(server: str, request: dict[str, Any], identity: str = "") -> Que
 class Spool:
     """The folder in which the questions of all runs of one machine wait.
 
+    Whatever reads it raises CorruptStateError for a damaged file; whatever writes to it raises OSError where it cannot.
+
     Args:
         folder: made when something is first written.
     """
@@ -119,11 +121,7 @@ class Spool:
         self._answers = Journal(folder / "answers", _ANSWER)
 
     def answer(self, question: str) -> Answered | None:
-        """Return what came back for a question, or None.
-
-        Raises:
-            CorruptStateError: its file is damaged.
-        """
+        """Return what came back for a question, or None."""
         return self._answers.find(question)
 
     def waits(self, question: str) -> bool:
@@ -131,21 +129,12 @@ class Spool:
         return question in self._on_their_way or self._outbox.place(question).exists()
 
     def ask(self, question: Question) -> None:
-        """Put a question into the outbox; one that waits already stays single.
-
-        Raises:
-            OSError: the folder cannot be written.
-        """
+        """Put a question into the outbox; one that waits already stays single."""
         if not self.waits(question.id):
             self._outbox.intend(question.id, question)
 
     def pack(self, server: str) -> None:
-        """Turn what waits for ``server`` into parcels; they stand on disk before the outbox forgets them.
-
-        Raises:
-            CorruptStateError: a question or a parcel is damaged.
-            OSError: the folder cannot be written.
-        """
+        """Turn what waits for ``server`` into parcels; they stand on disk before the outbox forgets them."""
         parcels = self.parcels()
         packed = {question for parcel in parcels for question in parcel.questions}
         self._drop_inputs_but(parcels)
@@ -167,11 +156,7 @@ class Spool:
         self._write(server, share)
 
     def parcels(self) -> list[Parcel]:
-        """Return all parcels that are on their way, in the order of their ids.
-
-        Raises:
-            CorruptStateError: one is damaged.
-        """
+        """Return all parcels that are on their way, in the order of their ids."""
         return [parcel for _, parcel in self._sent.left()]
 
     def input_of(self, parcel: Parcel) -> Path:
@@ -186,9 +171,6 @@ class Spool:
         """Keep the answers to a parcel; return what is left of it, its files at the server.
 
         After a kill in between it is collected anew.
-
-        Raises:
-            OSError: the folder cannot be written.
         """
         for answer in answers:
             self._answers.intend(answer.id, answer)

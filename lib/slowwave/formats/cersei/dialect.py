@@ -6,7 +6,6 @@ what an earlier summary hid stays hidden. ``code`` does what its loader does: su
 nothing.
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 from slowwave.errors import UnreadableError
 from slowwave.formats.cersei import BARE_ROLES
 from slowwave.formats.cersei.records import (
+    DECODER,
     KNOWN_TYPES,
     MESSAGE_TYPES,
     Body,
@@ -29,9 +29,9 @@ from slowwave.formats.client import Notes
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.messages import chain
 from slowwave.formats.model import Message, SessionFiles, Span, Transcript
+from slowwave.formats.sessions import session_stem
 
 Mode = Literal["seed", "code"]
-_DECODER = msgspec.json.Decoder(Entry)
 
 
 class CerseiTranscript(Transcript):
@@ -59,7 +59,7 @@ class Cersei:
         placed: list[CerseiMessage] = []
         with relaxed_collector():
             for part, path in enumerate(files.paths):
-                records = read_records(path, _DECODER, result.problems, part=part)
+                records = read_records(path, DECODER, result.problems, part=part)
                 placed += [CerseiMessage(entry, span) for span, entry in records]
             result.records = len(placed)
             deleted = {item.entry.deleted_uuid for item in placed if item.entry.type == "tombstone"}
@@ -89,7 +89,7 @@ class Cersei:
     def later(self, path: Path, start: int, *, by_agent: bool) -> list[Message] | None:  # noqa: ARG002
         """Return the messages from an offset on; None behind a tombstone, which hides one that may stand before."""
         found: list[Message] = []
-        for span, entry in read_records(path, _DECODER, [], start=start):
+        for span, entry in read_records(path, DECODER, [], start=start):
             if entry.type == "tombstone":
                 return None
             if (message := _message(CerseiMessage(entry, span))) is not None:
@@ -138,7 +138,6 @@ def _seed_messages(placed: list[CerseiMessage]) -> list[Message]:
 # exactly one entry with all its fields; more than 200,000,000 bytes or one byte that is not UTF-8 fail the session.
 
 MOST_BYTES = 200_000_000
-_PART = re.compile(r"_part(\d+)$")
 
 
 def code_messages(files: SessionFiles) -> list[Message]:
@@ -166,7 +165,7 @@ def code_messages(files: SessionFiles) -> list[Message]:
 
 def _contiguous(paths: tuple[Path, ...]) -> list[Path]:
     """Return the base file, if it is there, and the parts 2, 3, ... up to the first missing number."""
-    by_number = {int(m[1]) if (m := _PART.search(p.stem)) else 1: p for p in paths}
+    by_number = {session_stem(path.name)[1]: path for path in paths}
     found = [by_number[1]] if 1 in by_number else []
     number = 2
     while number in by_number:
@@ -179,7 +178,7 @@ def _entry(line: bytes) -> tuple[Entry, Span] | None:
     """Return the entry of a line that the loader accepts; it skips every other line without a word."""
     raw = line.strip()
     try:
-        entry = _DECODER.decode(raw)
+        entry = DECODER.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     match entry.type:

@@ -8,7 +8,6 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from slowwave.errors import UnreadableError
 from slowwave.formats.client import Notes
 from slowwave.formats.lines import PACKED, open_regular, opened, read_records
 from slowwave.formats.messages import LazyMessage, PlainMessage, blocks_of
@@ -27,7 +26,7 @@ from slowwave.formats.model import (
     decoded,
     parse_time,
 )
-from slowwave.formats.tail import Suffix, hash_before
+from slowwave.formats.tail import FileMark, Suffix, hash_before, mark_of
 
 MESSAGE_TYPES = frozenset({"user", "assistant", "system"})
 # Enough of a content to see what its first block is.
@@ -62,6 +61,9 @@ class Entry(Fields, gc=False):
     """Any line of a transcript (code: ``TranscriptEntry``, tagged by ``type``)."""
 
     type: str = ""
+
+
+DECODER = msgspec.json.Decoder(Entry)
 
 
 class CerseiMessage(LazyMessage, gc=False, eq=False):
@@ -142,7 +144,6 @@ def summary_message(entry: Entry, span: Span) -> Message:
 # its kinds (:class:`Glance`). Where that does not surely tell which messages stay, or so many do that most of the
 # session would be held, the whole session is read.
 
-_DECODER = msgspec.json.Decoder(Entry)
 _MARK = b'"summary"'
 
 
@@ -161,7 +162,7 @@ def tail_of(files: SessionFiles, notes: Notes | None = None) -> Tail | None:
     if any(path.name.endswith(PACKED) for path in files.paths):
         return None  # places are those of plain bytes
     counted = Counted(notes, files)
-    suffix = Suffix(files.paths, _DECODER)
+    suffix = Suffix(files.paths, DECODER)
     found = _newest_summary(suffix)
     if found is None:
         return None
@@ -322,7 +323,7 @@ class Glance:
     def _odd(self, path: Path, at: int, stop: int | None) -> int:
         """Look at some lines as every reading does; return where the next record begins, or -1."""
         ignored: list[Problem] = []
-        for span, entry in read_records(path, _WHOLE, ignored, start=at):
+        for span, entry in read_records(path, DECODER, ignored, start=at):
             if (stop is not None and span.offset >= stop) or span.number > _ODD_LINES:
                 return span.offset
             self.add(entry)
@@ -373,20 +374,11 @@ def _is_message(entry: Entry, deleted: set[str]) -> bool:
 LEAST_BYTES = 4 << 20
 
 
-class File(NamedTuple):
-    """A part as it was before it was read."""
-
-    dev: int
-    ino: int
-    size: int
-    mtime_ns: int
-
-
 class _Count(msgspec.Struct, array_like=True, frozen=True):
     """What stands before byte ``cursor`` of the last of some parts, and the hash of the bytes before it."""
 
     version: int
-    files: list[File]
+    files: list[FileMark]  # the parts as they were before they were read
     cursor: int
     check: bytes
     seen: Seen
@@ -394,18 +386,6 @@ class _Count(msgspec.Struct, array_like=True, frozen=True):
 
 _VERSION = 2
 _COUNTED_DECODER = msgspec.msgpack.Decoder(_Count)
-
-
-def _files_of(files: SessionFiles) -> list[File]:
-    """Return the parts as they are now."""
-    found: list[File] = []
-    for path in files.paths:
-        try:
-            at = path.stat()
-        except OSError as error:
-            raise UnreadableError(path, error.strerror or "cannot be read") from error
-        found.append(File(at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns))
-    return found
 
 
 class Counted:
@@ -422,7 +402,7 @@ class Counted:
     def __init__(self, notes: Notes | None, files: SessionFiles) -> None:
         self._notes = notes
         self._paths = files.paths
-        self._now = _files_of(files) if notes else []
+        self._now = [mark_of(path) for path in files.paths] if notes else []
         self._fresh: _Count | None = None
 
     def glance_before(self, part: int, stop: int) -> Glance:
@@ -468,7 +448,7 @@ class Counted:
 
     def _holds(self, known: _Count, last: int) -> bool:
         then, now = known.files[last], self._now[last]
-        if known.files[:last] != self._now[:last] or (then.dev, then.ino) != (now.dev, now.ino):
+        if known.files[:last] != self._now[:last] or not now.may_be(then):
             return False
         return then == now or (then.size < now.size and self._hash(last, known.cursor) == known.check)
 
@@ -524,7 +504,6 @@ class _Summary(_Marker, tag="summary", gc=False):
 
 _Lean = _User | _Assistant | _System | _Tombstone | _Summary
 _LEAN: msgspec.json.Decoder[_Lean] = msgspec.json.Decoder(_Lean)
-_WHOLE = msgspec.json.Decoder(Entry)
 _PACK = msgspec.msgpack.Encoder()
 _UNPACK = msgspec.msgpack.Decoder(list[str | None])
 

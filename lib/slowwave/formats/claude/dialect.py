@@ -7,7 +7,17 @@ from typing import cast
 
 import msgspec
 
-from slowwave.formats.claude.records import DECODER, SPOKEN, Node, Tree, content_of, messages_of, origin_of, title_of
+from slowwave.formats.claude.records import (
+    CHAINED,
+    DECODER,
+    SPOKEN,
+    Node,
+    Tree,
+    content_of,
+    messages_of,
+    origin_of,
+    title_of,
+)
 from slowwave.formats.claude.resume import resumed, tail_of, version_of, window_of
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.messages import PlainMessage, blocks_of
@@ -406,9 +416,8 @@ def _drop_stray_results(turn: Turn, found: list[Turn]) -> None:
     turn.parts = [*missing, *kept] or [(Injected(NOTHING), span)]
 
 
-MESSAGE_TYPES = frozenset({"user", "assistant", "system", "attachment", "progress"})
 # The client's own table of line types, and those seen in real files beside it (clients.md, corpus.md).
-KNOWN_TYPES = MESSAGE_TYPES | {
+KNOWN_TYPES = CHAINED | {
     *("queue-operation", "api-request", "api-request-resumed", "api-request-shape", "api-request-blob", "frame-link"),
     *("observer-ref", "continued-in", "resume-head-vouch", "file-history-snapshot", "file-history-delta"),
     *("attribution-snapshot", "custom-title", "ai-title", "tag", "relocated", "agent-name", "agent-color"),

@@ -81,7 +81,8 @@ def content_of(head: Head | None) -> object:
 # call, so the walk from the last record to the root alone misses 11.7 % of all tool results in real sessions. A rewind
 # hangs a second prompt under an older record and leaves the old branch where it is, without any mark.
 
-CHAINED = frozenset({"user", "assistant", "system", "attachment", "progress"})
+ROWS = ("user", "assistant", "system", "attachment")
+CHAINED = frozenset((*ROWS, "progress"))
 SPOKEN = ("user", "assistant")
 
 
@@ -244,7 +245,7 @@ def _before(tree: Tree, uuid: str) -> str | None:
 # The title of a Claude Code session, from the newest record that gives one.
 
 # Strongest first: a person's own title, then a generated one, then an agent's name.
-_TITLES = (("custom-title", "customTitle"), ("ai-title", "aiTitle"), ("agent-name", "agentName"))
+_TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "agent-name": "agentName"}
 
 
 def title_of(nodes: list[Node], tree: Tree) -> str:
@@ -261,9 +262,9 @@ def title_of(nodes: list[Node], tree: Tree) -> str:
             leaf = fields.get("leafUuid")
             if isinstance(leaf, str) and leaf in tree.by_uuid:
                 found[kind] = str(fields.get("summary") or "")
-        elif kind in ("custom-title", "ai-title", "agent-name"):
-            found[kind] = str(node.fields().get(dict(_TITLES)[kind]) or "")
-    return next((found[k] for k in ("custom-title", "ai-title", "agent-name", "summary") if found.get(k)), "")
+        elif kind in _TITLES:
+            found[kind] = str(node.fields().get(_TITLES[kind]) or "")
+    return next((found[kind] for kind in (*_TITLES, "summary") if found.get(kind)), "")
 
 
 # Records of Claude Code to messages: pieces of one API message joined, every block with the span it came from.

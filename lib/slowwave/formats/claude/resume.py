@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, NamedTuple, cast
 
-from slowwave.formats.claude.records import DECODER, SPOKEN, Envelope, Node, Tree
+from slowwave.formats.claude.records import DECODER, ROWS, SPOKEN, Envelope, Node, Tree
 from slowwave.formats.model import Problem, SessionFiles, fields_of, object_in, parse_time
 from slowwave.formats.tail import Suffix
 
@@ -231,8 +231,6 @@ def _from_boundary(chain: list[Node]) -> list[Node]:
 # It is the one that the last ``last-prompt`` behind the last compaction names, or the last row of the file when that
 # hangs below it, or when none is named. A row that stands in the file a second time counts where it stands last.
 
-_ROWS = ("user", "assistant", "system", "attachment")
-
 
 class Mark(NamedTuple):
     """What the last ``last-prompt`` says."""
@@ -311,7 +309,7 @@ def _last_end(tree: Tree) -> str | None:
 
 
 def _is_row(node: Node) -> bool:
-    return node.env.type in _ROWS and node.env.uuid is not None
+    return node.env.type in ROWS and node.env.uuid is not None
 
 
 def _last_row(tree: Tree) -> str | None:

@@ -13,7 +13,7 @@ from slowwave.errors import RefusedError, UsageError
 from slowwave.files import private_folder
 from slowwave.formats.claude import UNKNOWN
 from slowwave.formats.claude.dialect import CLAUDE
-from slowwave.formats.claude.records import Node, Tree
+from slowwave.formats.claude.records import ROWS, Node, Tree
 from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
 from slowwave.formats.lines import open_regular
 from slowwave.formats.model import (
@@ -341,7 +341,7 @@ def _is(record: dict[str, Any], message_id: str) -> bool:
     return isinstance(names[0], str) and message_id in names
 
 
-_COPIED = ("user", "assistant", "system", "attachment", "progress")
+_COPIED = (*ROWS, "progress")
 
 
 def said(draft: Draft) -> Content:
@@ -411,7 +411,6 @@ class _Line(msgspec.Struct, gc=False):
     is_sidechain: object = None
 
 
-_CHAINED = ("user", "assistant", "system", "attachment")
 # The client notes its leaf at the end of every turn: further back there is no note, or the client writes none.
 _LAST_TURN_BYTES = 2 << 20
 _NOTHING = LastRecord(None, "", "")
@@ -475,7 +474,7 @@ def _backward(files: SessionFiles) -> Iterator[_Line]:
 
 def _is_main(line: _Line) -> bool:
     is_side = line.isSidechain is True or line.is_sidechain is True
-    return line.type in _CHAINED and isinstance(line.uuid, str) and not is_side
+    return line.type in ROWS and isinstance(line.uuid, str) and not is_side
 
 
 def _record(line: _Line, newest: _Line) -> LastRecord:

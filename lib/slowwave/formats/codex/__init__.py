@@ -30,7 +30,8 @@ _NAMED = re.compile(
 )
 _ORDERED = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-7")
 _PROMPTS = "history.jsonl"
-_WRAPPED = frozenset(
+# Line types of every era (formats.md §8.2); all but the first three carry nothing that the model sees.
+KNOWN_TYPES = frozenset(
     {
         *("session_meta", "response_item", "compacted", "turn_context", "event_msg", "world_state"),
         *("inter_agent_communication", "inter_agent_communication_metadata", "token_usage_record", "session_state"),
@@ -92,7 +93,7 @@ class Codex(Client):
         """Say whether a record is a line of a rollout: wrapped, or the header, a state or an item of a bare one."""
         kind = record.get("type")
         if isinstance(kind, str):
-            if kind in _WRAPPED:
+            if kind in KNOWN_TYPES:
                 # Of a line that is cut short the payload is known to be there, and no more.
                 return "payload" in record and isinstance(record["payload"], dict | None)
             return kind == "message" and "role" in record and _first_part(record.get("content")) in _PARTS

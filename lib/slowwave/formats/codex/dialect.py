@@ -15,12 +15,11 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.formats.client import Told
-from slowwave.formats.codex import find_rollout, home_of, present, thread_name
+from slowwave.formats.codex import KNOWN_TYPES, find_rollout, home_of, present, thread_name
 from slowwave.formats.codex.messages import CodexMessage, Place
 from slowwave.formats.codex.records import (
     DECODER,
     KNOWN_ITEMS,
-    KNOWN_TYPES,
     UNREADABLE_LINE,
     Envelope,
     Line,

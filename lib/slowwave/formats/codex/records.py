@@ -14,13 +14,6 @@ import msgspec
 
 from slowwave.formats.model import REFUSALS, Span, clean, fields_of, object_in, objects_of, whole
 
-# Line types of every era (formats.md §8.2); all but the first three carry nothing that the model sees.
-KNOWN_TYPES = frozenset(
-    {
-        *("session_meta", "response_item", "compacted", "turn_context", "event_msg", "world_state"),
-        *("inter_agent_communication", "inter_agent_communication_metadata", "token_usage_record", "session_state"),
-    }
-)
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 # Items that stand in a conversation without words of their own that could be quoted.
