@@ -8,7 +8,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, NamedTuple
 from uuid import UUID
@@ -247,16 +247,11 @@ def content_stamp(paths: Sequence[Path]) -> str:
 
 def ids_of(session: str, stamp: str) -> Callable[[], str]:
     """Return a maker of UUIDs that gives the same ones for the same content of the same session."""
-    number = 0
+    numbers = count(1)
 
     def make() -> str:
-        nonlocal number
-        number += 1
-        return str(
-            UUID(
-                bytes=hashlib.sha256(f"{session}\0{stamp}\0{number}".encode(errors="replace")).digest()[:16], version=4
-            )
-        )
+        seed = f"{session}\0{stamp}\0{next(numbers)}".encode(errors="replace")
+        return str(UUID(bytes=hashlib.sha256(seed).digest()[:16], version=4))
 
     return make
 

@@ -191,19 +191,8 @@ _LOOKERS = frozenset({
 # fmt: on
 _GIT_LOOKS = frozenset(
     {
-        "add",
-        "status",
-        "log",
-        "diff",
-        "show",
-        "branch",
-        "remote",
-        "rev-parse",
-        "blame",
-        "ls-files",
-        "grep",
-        "config",
-        "fetch",
+        *("add", "status", "log", "diff", "show", "branch", "remote", "rev-parse", "blame", "ls-files", "grep"),
+        *("config", "fetch"),
     }
 )
 _GH_LOOKS = frozenset({"list", "view", "diff", "checks", "status", "api", "search"})

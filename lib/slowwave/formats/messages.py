@@ -117,6 +117,21 @@ def _result_part(part: object) -> str:
     return data["text"] if isinstance(data.get("text"), str) else f"[{data.get('type')}]"
 
 
+def parted(text: str, notes: Iterable[re.Match[str]]) -> list[Block]:
+    """Return what a person typed of a text, and the notes of the harness that were found in it, in order."""
+    found: list[Block] = []
+    at = 0
+    for note in notes:
+        found += _typed(text[at : note.start()])
+        found.append(Injected(note[0]))
+        at = note.end()
+    return found + _typed(text[at:])
+
+
+def _typed(text: str) -> list[Block]:
+    return [Text(text.strip())] if text.strip() else []
+
+
 def _string(value: object) -> str:
     if value is None:
         return ""

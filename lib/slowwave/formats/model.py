@@ -312,6 +312,16 @@ def parse_time(text: str | None) -> datetime | None:
     return at
 
 
+def clock_time(milliseconds: object) -> datetime | None:
+    """Return the time that a number of milliseconds since 1970 means, None when it is none."""
+    if not isinstance(milliseconds, int | float) or isinstance(milliseconds, bool):
+        return None
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
 def millisecond_time(at: datetime) -> str:
     """Return a time as Claude Code writes it: UTC with milliseconds and ``Z``."""
     return at.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

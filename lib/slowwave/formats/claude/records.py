@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.formats.messages import LazyMessage, Links, PlainMessage, blocks_of, set_parent
+from slowwave.formats.messages import LazyMessage, Links, PlainMessage, blocks_of, parted, set_parent
 from slowwave.formats.model import (
     Block,
     Content,
@@ -592,14 +592,5 @@ def split_typed(text: str) -> list[Block]:
         return [Injected(text)]
     if "<" not in text:
         return [Text(text)] if text.strip() else []
-    found: list[Block] = []
-    at = 0
-    for element in elements.finditer(text):
-        found += _text_of_person(text[at : element.start()])
-        found.append(Injected(element[0]))
-        at = element.end()
-    return found + _text_of_person(text[at:]) if at else [Text(text)]
-
-
-def _text_of_person(text: str) -> list[Block]:
-    return [Text(text.strip())] if text.strip() else []
+    notes = list(elements.finditer(text))
+    return parted(text, notes) if notes else [Text(text)]

@@ -13,7 +13,8 @@ import msgspec
 from slowwave.formats.client import Told
 from slowwave.formats.database import is_database
 from slowwave.formats.lines import relaxed_collector
-from slowwave.formats.model import Block, Content, Injected, Message, SessionFiles, Span, Text, Transcript, object_in
+from slowwave.formats.messages import parted
+from slowwave.formats.model import Block, Content, Message, SessionFiles, Span, Text, Transcript, object_in
 from slowwave.formats.openclaw import OWN_TYPES
 from slowwave.formats.openclaw.sessions import About, opened_session
 from slowwave.formats.pi.dialect import (
@@ -428,17 +429,7 @@ def _split(block: Block) -> list[Block]:
     """Return what a person typed and the client's notes in it, in order."""
     if not isinstance(block, Text) or _NOTES.search(block.text) is None:
         return [block]
-    pieces: list[Block] = []
-    at = 0
-    for note in _NOTES.finditer(block.text):
-        pieces += _typed(block.text[at : note.start()])
-        pieces.append(Injected(note[0]))
-        at = note.end()
-    return pieces + _typed(block.text[at:])
-
-
-def _typed(text: str) -> list[Block]:
-    return [Text(text.strip())] if text.strip() else []
+    return parted(block.text, _NOTES.finditer(block.text))
 
 
 OPENCLAW = Openclaw()

@@ -5,7 +5,6 @@ Messages and parts have the same fields in exports, in both storage trees and in
 
 import re
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -25,6 +24,7 @@ from slowwave.formats.model import (
     Thinking,
     ToolCall,
     ToolResult,
+    clock_time,
     fields_of,
     object_in,
     objects_of,
@@ -220,20 +220,10 @@ def _message(stored: Stored, session: Session, role: Role, placed: list[Placed],
         tuple(part.span for _, part in placed),
         origin,
         stored.info.id or None,
-        time_of(object_in(fields, "time").get("created")),
+        clock_time(object_in(fields, "time").get("created")),
         cwd,
         active=stored.live,
     )
-
-
-def time_of(milliseconds: object) -> datetime | None:
-    """Return the time that a number of milliseconds means, None when it is none."""
-    if not isinstance(milliseconds, int | float):
-        return None
-    try:
-        return datetime.fromtimestamp(milliseconds / 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return None
 
 
 def _user_block(part: Record, *, whole: bool) -> Block | None:

@@ -3,18 +3,17 @@
 import math
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, cast
 
 import msgspec
 
 from slowwave.formats.lines import read_records
-from slowwave.formats.messages import LazyMessage, Links
+from slowwave.formats.messages import LazyMessage, Links, parted
 from slowwave.formats.model import (
     REFUSALS,
     Block,
     Content,
-    Injected,
     Origin,
     Other,
     Problem,
@@ -25,6 +24,7 @@ from slowwave.formats.model import (
     Thinking,
     ToolCall,
     ToolResult,
+    clock_time,
     decoded,
     fields_of,
     parse_time,
@@ -358,7 +358,7 @@ class PiMessage(LazyMessage, gc=False, eq=False):
     @property
     def timestamp(self) -> datetime | None:
         """When the entry was written, or else the time of the message in it."""
-        return parse_time(text_or_empty(self.entry.env.timestamp)) or _clock_time(self.entry.message())
+        return parse_time(text_or_empty(self.entry.env.timestamp)) or clock_time(self.entry.message().get("timestamp"))
 
     @property
     def active(self) -> bool:
@@ -406,17 +406,6 @@ def _typed(body: dict[str, Any]) -> list[Block]:
     for block in map(block_of, parts_of(body.get("content"))):
         blocks += split_typed(block.text) if isinstance(block, Text) else [block]
     return blocks
-
-
-def _clock_time(body: dict[str, Any]) -> datetime | None:
-    """Return the time of a message, which pi writes in milliseconds."""
-    at = body.get("timestamp")
-    if not isinstance(at, int | float) or isinstance(at, bool):
-        return None
-    try:
-        return datetime.fromtimestamp(at / 1000, UTC)
-    except (OverflowError, ValueError, OSError):
-        return None
 
 
 # Content of pi's messages as blocks: text, thinking, tool calls with their arguments as an object, images.
@@ -547,13 +536,4 @@ def split_typed(text: str) -> list[Block]:
     """Return what a person typed and what the client put beside it, in order."""
     if "<skill name=" not in text and "<file name=" not in text:
         return [Text(text)]
-    blocks: list[Block] = []
-    at = 0
-    for match in _HARNESS.finditer(text):
-        if typed := text[at : match.start()].strip():
-            blocks.append(Text(typed))
-        blocks.append(Injected(match[0]))
-        at = match.end()
-    if typed := text[at:].strip():
-        blocks.append(Text(typed))
-    return blocks or [Text(text)]
+    return parted(text, _HARNESS.finditer(text)) or [Text(text)]
