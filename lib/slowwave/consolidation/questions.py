@@ -181,7 +181,7 @@ _ASKED = {
         "as_they_are": {"type": "array", "items": {"type": "integer"}},
     },
 }
-_AGAIN = """Pairs of statements about one software project, an older and a newer one. Say what the newer one of a pair is:
+_AGAIN = """Pairs of statements about one software project, an older and a newer one. Say what the newer one is:
 - same: it states exactly the same fact in other words. Who knows one of them learns nothing from the other.
 - outdated: it makes the older one outdated: the same thing has another value now, is done another way, is over, is
   allowed now or not any more. Who followed the older one today would do something wrong.
