@@ -237,7 +237,7 @@ def _other_way(tried: Proven, works: Proven, cause: str) -> str:
     if max(len(_typed(works)), len(_typed(tried))) <= MOST_LINE:
         return f"`{_typed(tried)}` fails{_told(cause)}; `{_typed(works)}` works"
     action = " ".join(word for word in tried.text.split()[:2] if not picks(word))
-    return f"`{action} {' '.join(sorted(_refused(tried, works, cause)))}` fails{_told(cause)}; `{action}` works without"
+    return f"`{action} {' '.join(sorted(_refused(tried, works, cause)))}` fails{_told(cause)}; `{action}` works"
 
 
 def _note(text: str, shown: tuple[Ran, ...], cause: str, cure: Proven) -> Note:

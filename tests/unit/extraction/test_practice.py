@@ -237,7 +237,7 @@ def test_of_a_long_call_what_was_refused_is_told(tmp_path: Path) -> None:
     long = " ".join(f'--note "what was agreed on in round {n}"' for n in range(4))
     refused = "Error: unknown flag: --set-metadata"
     talk = Talk().bash(f"bd create {long} --set-metadata a=b", refused, 1).bash(f"bd create {long} --meta a=b")
-    assert texts("cure", tmp_path, talk) == [f"`bd create --set-metadata` fails ({refused}); `bd create` works without"]
+    assert texts("cure", tmp_path, talk) == [f"`bd create --set-metadata` fails ({refused}); `bd create` works"]
 
 
 def test_a_program_that_the_shell_does_not_find_is_not_installed(tmp_path: Path) -> None:
