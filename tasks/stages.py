@@ -213,11 +213,15 @@ def _once(step: Task[[Path], Report], tally: Tally) -> None:
     watcher().done(step.name, "")
 
 
-def announce(concluded: Concluded | None) -> None:
-    """Publish the report of the nights, and emit one event for the run and one for each of its alarms."""
+def announce(concluded: Concluded | None, options: str = "") -> None:
+    """Publish the report of the nights, and emit one event for the run and one for each of its alarms.
+
+    ``options`` are what the commands that the report names need besides.
+    """
     if concluded is None:
         return
-    create_markdown_artifact(markdown_of(concluded.view), key="nights", description="The report of the nights")
+    report = markdown_of(concluded.view, options)
+    create_markdown_artifact(report, key="nights", description="The report of the nights")
     for event in events_of(concluded.night, socket.gethostname()):
         emit_event(event.name, resource=event.resource, payload=event.payload)
 
@@ -225,13 +229,15 @@ def announce(concluded: Concluded | None) -> None:
 def published(tally: Tally) -> State[dict[str, Any]]:
     """Publish the artifacts of a run and return its final state, which carries the report."""
     (report, concluded), job = tally.concluded(os.environ), tally.plan.job
-    announce(concluded)
+    announce(concluded, tally.plan.options)
     create_table_artifact(funnel(tally), key=f"{job}-funnel", description="From sessions to memories")
     if tally.plan.dry_run:
         create_table_artifact(plan_rows(report), key=f"{job}-plan", description="What a run would do now")
     else:
         create_markdown_artifact(
-            memory_diff(report, tally.diffs()), key=f"{job}-memory-diff", description="What changed, and why"
+            memory_diff(report, tally.diffs(), tally.plan.options),
+            key=f"{job}-memory-diff",
+            description="What changed, and why",
         )
     return _state(tally, report)
 
@@ -239,7 +245,7 @@ def published(tally: Tally) -> State[dict[str, Any]]:
 def published_retention(tally: Tally) -> State[dict[str, Any]]:
     """Publish what retention did, or would do, and what that has come to over time."""
     report, concluded = tally.concluded(os.environ)
-    announce(concluded)
+    announce(concluded, tally.plan.options)
     create_table_artifact(retained_rows(report), key="retain-plan", description="What goes, what stays, and why")
     create_markdown_artifact(
         reclaimed(AuditLog(os.environ).lines()), key="retain-reclaimed", description="Bytes removed and freed by week"

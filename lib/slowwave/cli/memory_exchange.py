@@ -16,6 +16,7 @@ from slowwave.cli.memory_facts import MemoryFolder, notes_of, row_of, the_one
 from slowwave.cli.terminal import (
     answer,
     bad,
+    carried,
     counted,
     dim,
     good,
@@ -402,7 +403,7 @@ def drop(args: argparse.Namespace) -> int:
                 say(line)
     say("No agent is given this any more, and no session brings it back. To have it again:")
     for one in done:
-        say(f"  slowwave memory undo {one.id}")
+        say(f"  slowwave memory undo {one.id}{carried(args, with_memory=True)}")
     return DONE
 
 

@@ -18,6 +18,7 @@ from slowwave.cli.terminal import (
     add_settings_options,
     answer,
     bold,
+    carried,
     dim,
     harmless,
     say,
@@ -39,7 +40,7 @@ _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
 _KEYS = {"a": "accept", "e": "edit", "r": "reject", "l": "later", "u": "undo", "q": "quit"}
 _TOLD = "accept: remember it; edit: in your words; reject: never; later: ask again next time; undo: the last answer"
 _MOST_STEPS = 20
-_HOW = "slowwave review show|accept|reject ID, or edit ID TEXT; each decision says how it is undone"
+_HOW = "slowwave review show|accept|reject ID{0}, or edit ID TEXT{0}; each decision says how it is undone"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -106,7 +107,7 @@ def review(args: argparse.Namespace) -> int:
     if what == "list":
         return _list(args, desk)
     if what == "sit":
-        return Sitting(desk, _key, _line).go(desk.waiting(every=args.all))
+        return Sitting(desk, _key, _line, carried(args, with_memory=True)).go(desk.waiting(every=args.all))
     if what == "undo":
         undone = desk.take_back(name, force=args.force)
         return _told(args, msgspec.to_builtins(undone), undone.text, undone.warnings)
@@ -122,7 +123,12 @@ def review(args: argparse.Namespace) -> int:
     # a rejection has an id as a dream has
     known: dict[str, object] = {"rejected" if what == "reject" else "accepted": done.asked, "dream": done.id}
     known |= {"candidates": list(done.candidates)} if what == "reject" else {}
-    return _told(args, known, f"{done.text} slowwave review undo {done.id} takes it back.", done.warnings)
+    return _told(
+        args,
+        known,
+        f"{done.text} slowwave review undo {done.id}{carried(args, with_memory=True)} takes it back.",
+        done.warnings,
+    )
 
 
 def _asked(args: argparse.Namespace) -> tuple[str, str]:
@@ -158,12 +164,16 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
     if not every:
         say("Nothing waits for you.")
     elif shown:
-        for line in wrapped(_HOW, rest="  ", width=screen_width()):
+        for line in wrapped(_HOW.format(carried(args, with_memory=True)), rest="  ", width=screen_width()):
             say(line)
     if left := len(waiting) - len(shown):
         unsure = len(waiting) - len(every)
         rest = f"; {unsure} {'is' if unsure == 1 else 'are'} less than {asked_from:.0%} sure" if unsure else ""
-        listed = f": slowwave review list --all shows {len(every) - len(shown)}" if len(every) > len(shown) else ""
+        listed = (
+            f": slowwave review list --all{carried(args, with_memory=True)} shows {len(every) - len(shown)}"
+            if len(every) > len(shown)
+            else ""
+        )
         say(f"{left} more {'waits' if left == 1 else 'wait'} for evidence, not for you{listed}{rest}")
     return code
 
@@ -236,9 +246,14 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
 class Sitting:
     """A person who goes through what waits, one thing at a time."""
 
-    def __init__(self, desk: Desk, key: Callable[[str], str], line: Callable[[str, str], str]) -> None:
-        """Begin; ``key`` asks for one key, ``line`` for a line that is there to be changed."""
-        self._desk, self._key, self._line = desk, key, line
+    def __init__(
+        self, desk: Desk, key: Callable[[str], str], line: Callable[[str, str], str], options: str = ""
+    ) -> None:
+        """Begin; ``key`` asks for one key, ``line`` for a line that is there to be changed.
+
+        ``options`` are what commands that are named need besides.
+        """
+        self._desk, self._key, self._line, self._options = desk, key, line, options
         self._done: list[tuple[int, Decision]] = []
 
     def go(self, waiting: list[Waits]) -> int:
@@ -305,7 +320,7 @@ class Sitting:
             say("")
             say(f"{len(self._done)} decided, {left} left." + (" Each can be taken back:" if self._done else ""))
         for _, done in self._done:
-            say(f"  slowwave review undo {done.id}  ({done.verb})")
+            say(f"  slowwave review undo {done.id}{self._options}  ({done.verb})")
         return PARKED if left else DONE
 
 

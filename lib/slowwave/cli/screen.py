@@ -353,14 +353,14 @@ _NUMBERS_OF_BACKFILL = {
 }
 
 
-def show_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> None:
+def show_backfill(report: dict[str, Any], options: str = "") -> None:
     """Print the report; see :func:`lines_of_backfill`."""
-    for line in lines_of_backfill(report, stores):
+    for line in lines_of_backfill(report, options):
         say(line)
 
 
-def lines_of_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the lines of the report of a backfill, over ``stores`` where some were named instead of the home's."""
+def lines_of_backfill(report: dict[str, Any], options: str = "") -> Iterator[str]:
+    """Yield the lines of the report of a backfill; ``options`` are what leads a further command to the same stores."""
     yield f"backfill {report['run_id']}"
     for item in report["items"][:MOST_SESSIONS]:
         project = f"{item['project']}: " if item["project"] else ""
@@ -372,9 +372,8 @@ def lines_of_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> Ite
         if counts.get(name):
             yield f"  {counts[name]:>9,}  {words[counts[name] != 1]}"
     if counts.get("candidates"):
-        if stores:
-            named = "".join(f" --store {store}" for store in stores)
-            yield f"A night over your own home does not look there: slowwave run consolidate --force{named}"
+        if options:
+            yield f"A night over your own home does not look there: slowwave run consolidate --force{options}"
         else:
             yield "Noted facts become memories in the next night; slowwave run consolidate --force does not wait for it"
     for title, rows in (("Failed", report["failures"]), ("Note", report["warnings"])):

@@ -11,6 +11,7 @@ from slowwave.cli.terminal import (
     add_settings_options,
     bad,
     bold,
+    carried,
     counted,
     dim,
     good,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 _FEW = 3
 _MOST_PROBLEMS = 10
 _DAY = 24
-_CLOSED = {"sessions": "too few changed sessions for a dream yet"}
 _AGAIN = "what it learned comes back only when a later session says it"
 _HOW = {"rolling-back": "being taken back"}
 _ASK = "slowwave doctor --model asks whether it is there"
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     rows, problems = standings(settings, os.environ, clock, project=args.project)
     kept, past = kept_by(settings.retention, os.environ), lately(settings.model, os.environ, clock.now())
     backfills, broken = unfinished(os.environ)
-    learned = morning(settings, os.environ, past.last, project=args.project)
+    learned = morning(settings, os.environ, clock.now(), project=args.project)
     if args.json:
         of_backfills = {"unfinished": backfills, "problems": broken}
         say_json(
@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         named = {one.run_id for one in backfills}  # these are told with the command that goes on with them
         past.stopped = [night for night in past.stopped if night.run_id not in named]
         around = [*_left_out(problems), *retention_lines(kept), *of_nights(past), *_backfills(backfills, broken)]
-        first = list(of_morning(learned))
+        first = list(of_morning(learned, carried(args)))
         # the prompt stands below what is shown, and a line is kept for what is not
         room = max(screen_height() - len(first) - len(around) - 4, 5) if screen_height() else None
         of_projects = every(rows) if args.all or len(rows) <= _FEW else short(rows, room)
@@ -136,6 +136,9 @@ def short(rows: "list[Standing]", room: int | None) -> list[str]:
     names = short_names(row.project for row in rows)
     wide = min(max(len(name) for name in names.values()), 28)
     found = [""]
+    rule = _rule(rows)
+    last = wrapped(rule, first="  too few sessions: ", rest=" " * 6, width=screen_width()) if rule else []
+    room = None if room is None else room - len(last)
     ordered = sorted(rows, key=lambda row: (not _needs(row), not row.due, bool(row.taken_back), row.due_at or "9"))
     for number, row in enumerate(ordered):
         needs = _needs(row)
@@ -143,10 +146,10 @@ def short(rows: "list[Standing]", room: int | None) -> list[str]:
         draw = bad if row.problem else open_to if needs else good if row.due else str
         lines = wrapped(needs or _otherwise(row), first=first, rest=" " * 6, width=screen_width(), draw=draw)
         if room is not None and len(found) + len(lines) > room:
-            found.append(f"  and {len(ordered) - number} more  (--all tells everything, --project NAME of one)")
-            return found
+            more = f"  and {len(ordered) - number} more  (--all tells everything, --project NAME of one)"
+            return [*found, *last, more]
         found += lines
-    return [*found, dim("  --all tells everything about each of them, --project NAME about one")]
+    return [*found, *last, dim("  --all tells everything about each of them, --project NAME about one")]
 
 
 def _needs(row: "Standing") -> str:
@@ -164,7 +167,8 @@ def _otherwise(row: "Standing") -> str:
     size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
     if row.taken_back:
         return f"taken back {short_time(row.taken_back)}: it learns again from new sessions ({size})"
-    closed = next((_CLOSED.get(gate.gate, gate.reason) for gate in row.gates if not gate.passed), "")
+    closed = next((gate.reason for gate in row.gates if not gate.passed), "")
+    closed = "too few sessions for a dream yet" if closed and closed == _few(row) else closed
     when = "due for a dream" if row.due else f"next dream {_from_when(row)}" if row.due_at else closed
     new = f"; {counted(row.backlog, 'fact')} not looked at yet" if row.backlog else ""
     return f"{when or 'nothing to dream of'}{new} ({size})"
@@ -172,9 +176,20 @@ def _otherwise(row: "Standing") -> str:
 
 def _from_when(row: "Standing") -> str:
     """Return from when on a project dreams that the time gate stops now, and whether that is all that stops it."""
-    at = short_time(row.due_at)
-    is_all = all(gate.passed or gate.gate != "sessions" for gate in row.gates)
-    return f"from {at} on" if is_all else f"with more sessions, from {at} on"
+    return f"from {short_time(row.due_at)} on" + (", with more sessions" if _few(row) else "")
+
+
+def _few(row: "Standing") -> str:
+    """Return why a project has too few sessions for a dream, "" where it has enough."""
+    return next((gate.reason for gate in row.gates if gate.gate == "sessions" and not gate.passed), "")
+
+
+def _rule(rows: "list[Standing]") -> str:
+    """Return how many sessions are enough, in the words of the gates that say so; "" where all have enough."""
+    said = sorted({_few(row).partition(": ")[2].partition(" (")[0] for row in rows if _few(row)})
+    heads = " and ".join(dict.fromkeys(one.partition(", or ")[0] for one in said))
+    tails = dict.fromkeys(filter(None, (one.partition(", or ")[2] for one in said)))
+    return ", or ".join(filter(None, [heads, *tails]))
 
 
 def _project(row: "Standing", name: str) -> Iterator[str]:
@@ -254,12 +269,14 @@ def _how_far(one: "Unfinished") -> str:
     return f"{one.pieces:,} of {one.of:,} pieces read of {counted(one.sessions, 'session')}"
 
 
-def of_morning(found: "Morning") -> Iterator[str]:
+def of_morning(found: "Morning", options: str = "") -> Iterator[str]:
     """Yield what was learned last, and what needs a person: the first that somebody wants to know who comes back."""
     if found.run:
-        yield f"Learned {short_time(found.at)}: {found.told}  (slowwave nights show {found.run})"
+        yield f"Learned {short_time(found.at)}: {found.told}  (slowwave nights show {found.run}{options})"
     if found.needs:
-        yield open_to(f"Waiting for you: {found.needs}") + "  (slowwave review)"
+        yield (
+            open_to(f"Waiting for you: {found.needs}{' or more' * found.needs_more}") + f"  (slowwave review{options})"
+        )
     if found.run or found.needs:
         yield ""
 

@@ -106,7 +106,6 @@ def conclude(
     )
     night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, settings.alarms))
     known = _known(report, began, settings, environ, projects)
-    night = msgspec.structs.replace(night, needs=len(known.needs))
     found = known.of_dreams(report.dream_ids)
     if began.partial:  # who asked about one project is not told what waits in others
         chosen = {project.key for project in projects}

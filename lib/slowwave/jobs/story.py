@@ -71,6 +71,7 @@ class Plan:
     manifest: Path = Path()  # who does what where it goes in portions; one file
     batches: int = 0  # number of portions of sessions
     groups: int = 0  # number of portions of projects
+    options: str = ""  # what a command that follows the run up is given again
 
     def logs(self) -> AbstractContextManager[None]:
         """Return what lets a run in portions log where its settings say.
@@ -166,7 +167,8 @@ def plan_run(job: str, run: Run) -> tuple[Plan, Sequence[Project]]:
     for project in projects:
         sessions[project.key] = sessions.get(project.key, 0) + len(project.sessions)
     title = NAMELESS(title_of(job, began.at, projects, dry_run=run.dry_run))
-    return Plan(job, run.dry_run, sessions, report, stages_of(job, run), began, title), projects
+    stages = stages_of(job, run)
+    return Plan(job, run.dry_run, sessions, report, stages, began, title, options=run.options), projects
 
 
 def plan_job(job: str, run: Run) -> Plan:
@@ -337,17 +339,21 @@ def _funnel_row(key: str, sessions: int, given: Report, *, is_done: bool) -> dic
     }
 
 
-def memory_diff(report: Report, diffs: Mapping[str, str]) -> str:
-    """Return what happened to the memories as Markdown: what was learned, then the files' own diffs."""
+def memory_diff(report: Report, diffs: Mapping[str, str], options: str = "") -> str:
+    """Return what happened to the memories as Markdown: what was learned, then the files' own diffs.
+
+    ``options`` are what commands that are named need besides.
+    """
     learned = msgspec.convert(report.learned, Learned)
-    lines = [f"# Memory diff of {report.job} {report.run_id}", "", *learned_lines(learned, report.job, report.run_id)]
+    told = learned_lines(learned, report.job, report.run_id, options)
+    lines = [f"# Memory diff of {report.job} {report.run_id}", "", *told]
     parked = report.parked_projects()
     for project, phases in report.phases.items():
         waits = f" ({PARKED_FOR_REVIEW}, not done)" if project in parked else ""
         lines += [f"- {literal(project)}{waits}: {phases}"]
     lines.append("")
     for dream, diff in diffs.items():
-        lines += [f"## Dream {dream}", "", f"Undo: `slowwave memory undo {dream}`", "", *_fenced(diff), ""]
+        lines += [f"## Dream {dream}", "", f"Undo: `slowwave memory undo {dream}{options}`", "", *_fenced(diff), ""]
     return printable("\n".join(lines)).rstrip() + "\n"
 
 

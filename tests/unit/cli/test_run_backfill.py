@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -48,6 +49,20 @@ def test_a_preview_a_run_its_coverage_and_its_rollback(world: World, capsys: pyt
     _, words, _ = run(world, capsys, "--rollback", done["run_id"])
     assert "1  piece was taken back" in words
     assert world.memories() == {}
+
+
+def test_a_run_that_is_taken_up_still_knows_the_store_that_it_was_begun_with(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("slowwave.jobs.backfill.run._contained", stop)
+        assert main(["run", "backfill", "--direct", "--store", str(world.store)]) != DONE
+    (name,) = re.findall(r"--resume (\S+)", capsys.readouterr().err)
+    assert main(["run", "backfill", "--direct", "--resume", name]) == DONE
+    assert f"slowwave run consolidate --force --store {world.store}\n" in capsys.readouterr().out
 
 
 def test_the_words_name_the_way_back(world: World, capsys: pytest.CaptureFixture[str]):
