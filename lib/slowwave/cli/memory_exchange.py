@@ -17,7 +17,6 @@ from slowwave.cli.terminal import (
     answer,
     bad,
     carried,
-    counted,
     dim,
     good,
     harmless,
@@ -52,6 +51,7 @@ from slowwave.memory.team import OtherLine, mine_of, read_others
 from slowwave.memory.transaction import read_manifest
 from slowwave.memory.undo import difference
 from slowwave.models.base import bytes_of
+from slowwave.quantities import counted
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects

@@ -12,7 +12,6 @@ import msgspec
 from slowwave.cli.terminal import (
     bold,
     carried,
-    counted,
     dim,
     harmless,
     say,
@@ -37,7 +36,7 @@ from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover
 from slowwave.observability.lessons import dreams_of
-from slowwave.quantities import moment
+from slowwave.quantities import counted, moment
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.projects import short_names
 

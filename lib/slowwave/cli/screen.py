@@ -26,6 +26,8 @@ MOST_SESSIONS = 20
 MOST_PROJECTS = 10
 MOST_CHANGES = 5
 MOST_ASKS = 3
+# of so many sessions with one reason each is named, of more only their number
+MOST_ALIKE = 3
 # what a run counts of its reading, in the order in which it happens
 _READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "waiting", "kept", "failed")
 # counters of what a run did, or would do, besides notes and dreams
@@ -362,11 +364,10 @@ def show_backfill(report: dict[str, Any], options: str = "") -> None:
 def lines_of_backfill(report: dict[str, Any], options: str = "") -> Iterator[str]:
     """Yield the lines of the report of a backfill; ``options`` are what leads a further command to the same stores."""
     yield f"backfill {report['run_id']}"
-    for item in report["items"][:MOST_SESSIONS]:
-        project = f"{item['project']}: " if item["project"] else ""
-        yield f"  {item['action']:<9}  {project}{item['reason']}"
-    if len(report["items"]) > MOST_SESSIONS:
-        yield f"  and {len(report['items']) - MOST_SESSIONS} more (--json shows all)"
+    told = list(_of_backfill(report["items"]))
+    yield from (f"  {action:<9}  {line}" for action, line in told[:MOST_SESSIONS])
+    if len(told) > MOST_SESSIONS:
+        yield f"  and {len(told) - MOST_SESSIONS} more (--json shows all)"
     counts = report["counts"]
     for name, words in _NUMBERS_OF_BACKFILL.items():
         if counts.get(name):
@@ -383,6 +384,20 @@ def lines_of_backfill(report: dict[str, Any], options: str = "") -> Iterator[str
             yield f"and {len(rows) - MOST_SESSIONS} more (--json shows all)"
 
 
+def _of_backfill(items: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield what is told of each project, what is so of many of them once; and below what action each stands."""
+    names = short_names(item["project"] for item in items)
+    alike = Counter((item["action"], item["reason"]) for item in items)
+    for item in items:
+        project = f"{names[item['project']]}: " if item["project"] else ""
+        same = alike.pop((item["action"], item["reason"]), 0)
+        if same > MOST_ALIKE:
+            yield item["action"], f"{item['reason']} in each of {same:,} projects"
+        elif same:
+            alike[item["action"], item["reason"]] = 1
+            yield item["action"], f"{project}{item['reason']}"
+
+
 _RETAINED = {
     "remove": "Would be archived and moved into the trash",
     "removed": "Archived and moved into the trash (slowwave sessions restore ID brings it back)",
@@ -397,7 +412,6 @@ _TIDIED = {
     "tidied": "Entries of OpenClaw without a transcript, moved into the trash",
     "rescue": "Would be archived, since their client deletes them soon",
     "rescued": "Archived, since their client deletes them soon; they stay in their place",
-    "rescue room": "Room that their archive would take",
     "gone": "Deleted by their client before they were archived",
     "purge": "Hidden for good, and would be taken out of their files",
     "purged": "Hidden for good, and taken out of their files",
@@ -443,9 +457,30 @@ def _session(item: dict[str, Any], project: str) -> list[str]:
 def _tidied(items: list[dict[str, Any]], most: int | None) -> Iterator[str]:
     for title, rows in _grouped(items, _TIDIED):
         yield from _headed(title, rows)
-        yield from (f"  {item['target']}  {item['reason']}" for item in rows[:most])
-        if most is not None and len(rows) > most:
-            yield f"  and {len(rows) - most} more (--json shows all)"
+        alike: dict[str, list[dict[str, Any]]] = {}
+        for item in rows:
+            alike.setdefault(item["reason"], []).append(item)
+        told: list[str] = []
+        for reason, of in alike.items():
+            is_short = most is None or len(of) <= MOST_ALIKE
+            told += [f"{item['target']}  {reason}" for item in of] if is_short else [f"{reason}: {_by_project(of)}"]
+        for line in told[:most]:
+            yield from wrapped(line, first="  ", rest="    ", width=screen_width())
+        if most is not None and len(told) > most:
+            yield f"  and {len(told) - most} more (--json shows all)"
+        if rows[0]["action"] == "rescued":
+            yield from (f"  {item['target']}: {item['reason']}" for item in items if item["action"] == "rescue room")
+
+
+def _by_project(items: Sequence[dict[str, Any]]) -> str:
+    """Return how many sessions each project has among some, the one with most first."""
+    numbers = Counter(item["project"] for item in items).most_common()
+    names = short_names(project for project, _ in numbers)
+    of = [f"{number:,} of {names[project]}" for project, number in numbers[:MOST_ROWS]]
+    if left := numbers[MOST_ROWS:]:
+        more = "1 more project" if len(left) == 1 else f"{len(left):,} more projects"
+        of.append(f"{sum(number for _, number in left):,} of {more}")
+    return f"{', '.join(of)} (--json names each)"
 
 
 # of an erasure: what was done, what would be done, what is told in any case

@@ -12,7 +12,6 @@ from slowwave.cli.terminal import (
     bad,
     bold,
     carried,
-    counted,
     dim,
     good,
     open_to,
@@ -26,7 +25,7 @@ from slowwave.cli.terminal import (
 )
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, SettingsError
-from slowwave.quantities import OFF
+from slowwave.quantities import OFF, counted
 from slowwave.report import readable
 
 if TYPE_CHECKING:

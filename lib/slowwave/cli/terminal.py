@@ -390,11 +390,6 @@ def harmless(text: str) -> str:
     return text if text.isprintable() else "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
 
 
-def counted(number: int, thing: str, several: str = "") -> str:
-    """Return a number with its noun, ``1 part`` or ``3 parts``; ``several`` is for a noun that takes more than an s."""
-    return f"{number:,} {thing if number == 1 else several or thing + 's'}"
-
-
 def short_time(at: str) -> str:
     """Return an ISO time to the minute."""
     return at[:16].replace("T", " ")

@@ -49,12 +49,15 @@ from slowwave.observability.lessons import Learned, planned
 from slowwave.observability.page import learned_lines, literal, weeks_of
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.observability.telemetry import json_logs, log_report
+from slowwave.quantities import counted
 from slowwave.report import NOT_SEARCHED, PARKED_FOR_REVIEW, Item, Report, RetainItem
 from slowwave.retention.audit import Line
 from slowwave.retention.policy import check
-from slowwave.secrets.redactor import NAMELESS, redactor_of
+from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project, chosen_by, left_beside, short_names
+
+log = logger_of(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +98,22 @@ class Tally:
 
     def add(self, portion: Mapping[str, Report]) -> None:
         """Add the reports of some projects."""
+        names = short_names(self.plan.sessions)
         for key, report in portion.items():
-            log_report(report)
+            log_report(report, names)
             self.projects.setdefault(key, Report(self.plan.job, report.run_id)).absorb(report)
 
     def add_other(self, report: Report) -> None:
         """Add a report about all projects together."""
         log_report(report)
         self.others.append(report)
+
+    def log_the_rest(self) -> None:
+        """Log of how many projects there was nothing to say: a line for each of a fleet would hide what was done."""
+        quiet = sum(not (report.did_something or report.failures) for report in self.projects.values())
+        if quiet:
+            number = counted(quiet, "project")
+            log.info("%s of %d: nothing new, or not due yet", number, len(self.projects))
 
     def lose(self, portion: str, error: object) -> None:
         """Note that a portion broke as a whole; the others go on."""
@@ -128,6 +139,7 @@ class Tally:
 
     def ended(self, run: Run, projects: Sequence[Project]) -> tuple[Report, Concluded | None]:
         """As :meth:`concluded`, of a run over some projects."""
+        self.log_the_rest()
         report, began = self.total(run.environ), self.plan.began
         if self.plan.dry_run:
             report.learned = msgspec.to_builtins(planned(report))
