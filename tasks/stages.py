@@ -16,6 +16,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.events import emit_event
+from prefect.runtime import deployment
 from prefect.states import Completed, Failed
 
 from slowwave.context import clock_of, new_run_id
@@ -40,9 +41,13 @@ from slowwave.memory.rehearsal import rehearsing
 from slowwave.observability.alarms import events_of
 from slowwave.observability.page import markdown_of
 from slowwave.observability.progress import watcher
+from slowwave.observability.telemetry import ROOT
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
+from slowwave.secrets.redactor import logger_of
 from tasks.runs import discreet_errors, logged, name_run, progress, repeatable
+
+log = logger_of(f"{ROOT}.tasks")
 
 
 def _is_passing(_task: Task[..., object], _run: TaskRun, state: State[object]) -> bool:
@@ -253,8 +258,21 @@ def published_retention(tally: Tally) -> State[dict[str, Any]]:
     return _state(tally, report)
 
 
+def _all_the_same(report: Report) -> str:
+    """Say how a run does not wait for what its gates wait for, "" where they stop nothing that could be forced."""
+    if not any(gate.gate in ("time", "sessions") and gate.is_told for gate in report.gates):
+        return ""
+    name = deployment.name
+    given = """--param params='{"force": true}'"""
+    how = f"prefect deployment run {report.job}/{name} {given}" if name else f"slowwave run {report.job} --force"
+    return f"To run it all the same: {how}"
+
+
 def _state(tally: Tally, report: Report) -> State[dict[str, Any]]:
     outcome = outcome_of(report, dry_run=tally.plan.dry_run)
+    if outcome.name == "Skipped" and (how := _all_the_same(report)):
+        log.info("%s", how)
+        outcome = replace(outcome, message=f"{outcome.message} {how}")
     message, data = printable(outcome.message), report.to_builtins()
     if outcome.name == "Failed":
         return Failed(message=message, data=data)

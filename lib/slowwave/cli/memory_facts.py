@@ -239,14 +239,34 @@ def show_verified(args: argparse.Namespace) -> int:
     if args.json:
         say_json([{**numbers, "problems": problems}])
     else:
-        said = {name: number for name, number in numbers.items() if name not in ("checked", "memories")}
-        about = (
-            f"{counted(numbers['memories'], 'memory', 'memories')}, {counted(numbers['checked'], 'piece')} of evidence"
-        )
-        say(f"{about}: {', '.join(f'{name} {number}' for name, number in said.items())}")
+        for line in _verified(numbers, carried(args, with_memory=True)):
+            say(line)
         for problem in problems:
             say(f"  {problem['id']}  {problem['finding']}: {problem['path']}  {problem['text']}")
     return PARTLY_FAILED if problems else DONE
+
+
+def _verified(numbers: Mapping[str, int], options: str) -> Iterator[str]:
+    """Yield how many memories and how many pieces of evidence were looked at, what became of them, and what to do."""
+    short = numbers["unproven"]
+    whole = "each with all of its evidence" if not short else f"{short:,} of them without all of their evidence"
+    yield f"Memories: {numbers['memories']:,}" + (f", {whole}" if numbers["memories"] else "")
+    archived = f" ({numbers['archived']:,} in the archive)" if numbers["archived"] else ""
+    parts = [
+        f"{numbers['ok']:,} as they were",
+        f"{numbers['moved']:,} found at another place{archived}" if numbers["moved"] else "",
+        f"{numbers['changed']:,} changed since" if numbers["changed"] else "",
+        f"{numbers['lost']:,} lost with their transcript" if numbers["lost"] else "",
+    ]
+    said = f": {', '.join(filter(None, parts))}" if numbers["checked"] else ""
+    yield f"Pieces of evidence: {numbers['checked']:,}{said}"
+    if short:
+        yield from wrapped(
+            "What is remembered stays; slowwave sessions restore ID brings back a transcript that is in the trash or"
+            f" archived, and slowwave memory drop ID{options} drops a memory that you trust no more:",
+            rest="  ",
+            width=screen_width(),
+        )
 
 
 def _found(args: argparse.Namespace) -> tuple[MemoryFolder, Memory]:

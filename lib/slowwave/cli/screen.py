@@ -29,7 +29,7 @@ MOST_ASKS = 3
 # of so many sessions with one reason each is named, of more only their number
 MOST_ALIKE = 3
 # what a run counts of its reading, in the order in which it happens
-_READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "waiting", "kept", "failed")
+_READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "for_you", "waiting", "kept", "failed")
 # counters of what a run did, or would do, besides notes and dreams
 _DEEDS = (
     *("found", "replaced", "sessions_found", "sessions_erased", "memories_erased", "memories_rederived"),
@@ -68,7 +68,8 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
     if report["job"] != "erase":
         yield from _problems(report, screen)
     yield from _not_now(report["gates"], screen)
-    yield from _numbers(report["counts"], screen)
+    needs = sum(ask.kind in ("fact", "everywhere") for ask in learned.needs)
+    yield from _numbers(report["counts"], needs, screen)
     yield from _undo(learned, screen, run=report["run_id"])
     if not (changed or report["parked"] or any(report["counts"].get(name) for name in _DEEDS)):
         yield ""
@@ -278,8 +279,11 @@ def _problems(report: dict[str, Any], screen: Screen) -> Iterator[str]:
         yield from _more(rows, screen)
 
 
-def _numbers(counts: dict[str, int], screen: Screen) -> Iterator[str]:
-    """What was read and what was left out, in words."""
+def _numbers(counts: dict[str, int], needs: int, screen: Screen) -> Iterator[str]:
+    """What was read and what was left out, in words; of the facts that wait ``needs`` wait for a person."""
+    if "waiting" in counts:
+        needs = min(needs, counts["waiting"])
+        counts = {**counts, "waiting": counts["waiting"] - needs, "for_you": needs}
     read = [in_numbers(name, counts[name]) for name in _READ if counts.get(name)]
     left = [in_numbers(name, counts[name]) for name in LEFT_OUT if counts.get(name)]
     for title, rows in (("In numbers: ", read), ("Left out: ", left)):

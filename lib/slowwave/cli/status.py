@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
         # the prompt stands below what is shown, and a line is kept for what is not
         room = max(screen_height() - len(first) - len(around) - 4, 5) if screen_height() else None
         of_projects = every(rows) if args.all or len(rows) <= _FEW else short(rows, room)
-        for line in (*first, _summary(rows), *of_projects, *around):
+        for line in (*first, _summary(rows, learned.needs), *of_projects, *around):
             say(line)
     is_unknown = kept.problem or past.problems or broken or any(row.problem for row in rows)
     return PARTLY_FAILED if is_unknown else DONE
@@ -104,15 +104,15 @@ def _write_report(args: argparse.Namespace) -> int:
     return PARTLY_FAILED if view.problems else DONE
 
 
-def _summary(rows: "list[Standing]") -> str:
+def _summary(rows: "list[Standing]", needs: int) -> str:
+    """Say how many projects there are and what of them waits, besides the ``needs`` that wait for a person."""
     due = sum(row.due and not row.taken_back for row in rows)
     back = sum(bool(row.taken_back) for row in rows)
     taken = f", {back} taken back" if back else ""
     waiting, backlog = sum(row.waiting for row in rows), sum(row.backlog for row in rows if not row.taken_back)
     new = f", {backlog} of them not looked at yet" if backlog else ""
-    return bold(
-        f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {counted(waiting, 'fact')} waiting{new}"
-    )
+    waits = counted(max(waiting - needs, 0), "fact waits", "facts wait")
+    return bold(f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {waits} for more sessions{new}")
 
 
 def every(rows: "list[Standing]") -> Iterator[str]:
@@ -207,7 +207,7 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
         yield f"  {good('pass') if gate.passed else open_to('stop')}       {gate.gate}: {gate.reason}"
     if row.waiting:
         since = f", the oldest since {short_time(row.oldest_waiting)}" if row.oldest_waiting else ""
-        yield f"  waiting    {counted(row.waiting, 'fact')} for more evidence or for you{since}"
+        yield f"  waiting    {counted(row.waiting, 'fact')}, for more sessions or for you{since}"
     if row.backlog and not row.taken_back:
         since = f" since {short_time(row.backlog_since)}" if row.backlog_since else ""
         yield f"  backlog    {counted(row.backlog, 'fact')} for the next dream{since}"

@@ -120,6 +120,15 @@ def test_whatever_is_not_read_of_a_range_is_shown():
     assert sum(line.split()[0] == "7" for line in list(lines(report))[1:]) == len(counts)
 
 
+def test_what_is_so_of_many_projects_is_told_once():
+    items = [
+        {"target": f"/m{n}", "action": "rolled-back", "reason": "1 piece taken back", "project": f"/m{n}"}
+        for n in range(20)
+    ]
+    report: dict[str, Any] = {"run_id": "b1", "items": items, "counts": {}, "failures": [], "warnings": []}
+    assert list(lines(report))[1:] == ["  rolled-back  1 piece taken back in each of 20 projects"]
+
+
 def test_the_status_of_one_that_is_taken_back_in_part(world: World, capsys: pytest.CaptureFixture[str]):
     done = report(world, capsys)
     path = world.memory("p0") / ".slowwave" / "candidates.jsonl"
