@@ -5,7 +5,7 @@ where it is none, with everything in it. A backfill, retention and an erasure ha
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, short_time, wrapped
+from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, short_time, shortened, wrapped
 from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words
@@ -139,19 +139,32 @@ def change_lines(change: Change, width: int, *, is_named: bool = False) -> Itera
 
 
 def ask_lines(
-    asks: Sequence[Ask], names: dict[str, str], width: int, shown: int | None = None, *, is_named: bool = False
+    asks: Sequence[Ask],
+    names: dict[str, str],
+    width: int,
+    shown: int | None = None,
+    *,
+    is_named: bool = False,
+    opening: Callable[[Ask], str] | None = None,
 ) -> Iterator[str]:
     """Yield things that wait for a person, those that wait for one reason below it.
 
     Of ``asks`` as many are shown as ``shown`` says, of None all; ``names`` are what people call projects, by their
-    keys.
+    keys. With ``opening``, which returns the first line of the message of one, those of one message stand together.
     """
     every = by_reason(asks)
     numbers = count(1)
     for why, alike in by_reason(asks[:shown]).items():
         if why:
             yield from wrapped(f"{why} ({len(every[why])}):", first="  ", rest="  ", width=width)
-        for ask in alike:
+        together = Counter(ask.message for ask in alike if ask.message and opening)
+        begun: set[str] = set()
+        first = {ask.message: number for number, ask in reversed(list(enumerate(alike))) if together[ask.message] > 1}
+        for ask in sorted(alike, key=lambda ask: first.get(ask.message, alike.index(ask))):
+            if opening and ask.message in first and ask.message not in begun:
+                begun.add(ask.message)
+                told = f"{together[ask.message]} of one message, which begins: {opening(ask)}"
+                yield from wrapped(shortened(told, width - 4 if width else 100), first="    ", width=width)
             about = "; ".join(filter(None, [f"{ask.confidence:.0%}" * bool(ask.confidence), "" if why else ask.why]))
             mark = f"{next(numbers):>4}  "
             yield from wrapped(f"{names[ask.project]}: {ask.text}  ({about})", first=mark, rest=" " * 6, width=width)

@@ -80,6 +80,12 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     is_said: bool = False  # whether a person's words stand behind it
     evidence: tuple[Evidence, ...] = ()  # where it was said
 
+    @property
+    def message(self) -> str:
+        """What stands for the one message that it came from, "" where it came from several or from none."""
+        records = {piece.sha256 for piece in self.evidence} if self.kind == "fact" else set[str]()
+        return f"{self.project} {records.pop()}" if len(records) == 1 else ""
+
 
 class Dream(msgspec.Struct, kw_only=True):
     """A dream that was committed, or what a person decided in review."""
