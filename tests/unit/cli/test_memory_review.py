@@ -245,7 +245,7 @@ def report(house: House) -> tuple[str, ...]:
     first = doubted(house, EXTRACTORS[0], "Findings of the audit.\nThe queue must be drained. The cache is cold.")
     parts = ("The queue must be drained", "The cache must stay cold", "The proxy must keep its logs")
     said = [msgspec.structs.replace(first, id=f"{n}{first.id[1:]}", text=part) for n, part in enumerate(parts)]
-    house.extract(*said, doubted(house, EXTRACTORS[0], OTHER, "s2"))
+    house.extract(*said, doubted(house, EXTRACTORS[0], OTHER, "s2", confidence=0.89))
     house.dream()
     return tuple(one.id for one in said)
 
@@ -270,9 +270,7 @@ def test_a_person_who_goes_through_it_is_told_how_many_a_message_brought(
     house: House, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report(house)
-    asked = [waits.ask for waits in desk(house).waiting(every=False)]
-    first = next(number for number, ask in enumerate(asked) if ask.message and ask.text != OTHER)
-    assert sit(house, "l" * first + "m" + "l" * (1 - first)) == 5
+    assert sit(house, "ml") == 5
     shown = capsys.readouterr().out
     assert "3 of what waits came from one message, which begins: Findings of the audit." in shown
     assert "3 decided, 1 left." in shown
@@ -280,7 +278,7 @@ def test_a_person_who_goes_through_it_is_told_how_many_a_message_brought(
     # taken back, it is asked again
     name = re.findall(r"review undo (\S+)", shown)[0]
     desk(house).take_back(name)
-    assert sit(house, "l" * first + "mu" + "l" * 4) == 5
+    assert sit(house, "mullll") == 5
     assert "0 decided, 4 left." in capsys.readouterr().out
 
 
