@@ -1,4 +1,4 @@
-"""Asking a model what is the same, what is outdated and how it reads best, in one question.
+"""Asking a model what is the same, what is outdated and how it reads best.
 
 Every operation goes through :mod:`slowwave.consolidation.proposals`, every page through the rules below. It is asked
 once a dream, and only when the rules found something to do: a night without news costs no call. A short second question

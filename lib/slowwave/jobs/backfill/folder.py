@@ -376,6 +376,7 @@ CHANGED: dict[str, frozenset[str] | None] = {
     "offline/5": None,
     "offline/6": None,
     "offline/7": None,
+    "offline/8": None,
 }
 
 
