@@ -190,10 +190,10 @@ def test_a_word_alone_that_is_refused_had_an_occasion_for_all_that_anybody_knows
     assert verdicts_on(_case("Use `pnpm`, never `npm`"), 1) == {0: "no occasion"}
 
 
-def test_what_only_follows_from_a_wish_breaks_nothing_beside_it() -> None:
+def test_what_only_follows_from_a_wish_breaks_nothing() -> None:
     pytest_alone, asked = Call("Bash", "pytest", ("done",)), Call("Bash", "uv run pytest", ("done",))
     text = "uv run pytest, always"
-    assert verdicts_on(_case(text, pytest_alone), 1) == {0: "broken"}
+    assert verdicts_on(_case(text, pytest_alone), 1) == {}
     assert verdicts_on(_case(text, pytest_alone, asked), 1) == {0: "followed"}
     named = "Use `uv run pytest`, never `pytest`"
     assert verdicts_on(_case(named, pytest_alone, asked), 1) == {0: "broken"}

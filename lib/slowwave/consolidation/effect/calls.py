@@ -188,7 +188,7 @@ class Demand:
     behind: tuple[Call, ...] = ()  # of the kind "after": calls that ask for something, beside paths
     cause: str = ""  # of a cure: what the failure was put down to, or ""
     is_scoped: bool = False  # it holds under a condition that nobody can see: what is done otherwise breaks nothing
-    is_implied: bool = False  # what is refused only follows from what is asked for: beside that it breaks nothing
+    is_implied: bool = False  # what is refused only follows from what is asked for: it breaks nothing
 
     @property
     def can_be_followed(self) -> bool:

@@ -98,9 +98,8 @@ def heard_in(reading: Reading) -> set[tuple[str, ...]]:
 
 
 def _choice(demand: Demand, acts: Sequence[Act], reading: Reading, _: Sequence[Call]) -> Iterator[Verdict]:
-    every = list(_chosen(demand, acts, reading))
-    is_met = demand.is_implied and any(one.is_kept for one in every)
-    yield from (one for one in every if one.is_kept or not is_met)
+    for one in _chosen(demand, acts, reading):
+        yield replace(one, is_kept=None) if demand.is_implied and not one.is_kept else one
 
 
 def _chosen(demand: Demand, acts: Sequence[Act], reading: Reading) -> Iterator[Verdict]:
