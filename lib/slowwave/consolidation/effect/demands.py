@@ -87,16 +87,13 @@ def demand_of(memory: Memory, heard: Heard = ()) -> Demand | None:
     if memory.key == "cmd:commit":
         calls = calls_of(span for span in _SPAN.findall(text) if not is_path(span))
         return Demand("gate", calls, until=Call(("git", "commit"))) if calls else None
-    if len(text.split()) > _MOST_IN_ALL:
-        return None
-    rule = rule_of(text, heard)
-    return _in_order(rule) or _called(rule)
+    return None if len(text.split()) > _MOST_IN_ALL else _said(rule_of(text, heard))
 
 
-def _in_order(rule: Rule) -> Demand | None:
-    """Return what is done before or after something else."""
+def _said(rule: Rule) -> Demand | None:
+    """Return what a person's own words demand."""
     words = {word.strip(".,:;!?'\"").casefold() for word in rule.plain.split()}
-    return gate_of(words, rule) or order_of(rule) or after_of(words, rule)
+    return gate_of(words, rule) or order_of(rule) or after_of(words, rule) or _called(rule)
 
 
 def _called(rule: Rule) -> Demand | None:
