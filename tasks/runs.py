@@ -21,7 +21,7 @@ from prefect.logging.handlers import APILogHandler
 
 from slowwave.jobs.run import discreet_error
 from slowwave.observability.progress import Watcher, watched_by, watcher
-from slowwave.observability.telemetry import ROOT, LoggedStages, heard_by
+from slowwave.observability.telemetry import ROOT, LoggedStages, heard_by, is_told
 from slowwave.secrets.redactor import logger_of
 
 # what Prefect calls a run that nobody has named: "brave-otter"
@@ -37,7 +37,9 @@ def logged() -> Generator[None]:
     ``PREFECT_LOGGING_EXTRA_LOGGERS`` does not: it leaves the logger at the level of the root, which is WARNING.
     """
     is_heard = any(isinstance(one, APILogHandler) for one in logging.getLogger(ROOT).handlers)
-    with heard_by(logging.NullHandler() if is_heard else APILogHandler()), watched_by(LoggedStages(watcher())):
+    handler = logging.NullHandler() if is_heard else APILogHandler()
+    handler.addFilter(is_told)  # a log file has it all, for programs
+    with heard_by(handler), watched_by(LoggedStages(watcher())):
         yield
 
 

@@ -16,6 +16,7 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State, TaskRun
 from prefect.events import emit_event
+from prefect.runtime import deployment
 from prefect.states import Completed, Failed
 
 from slowwave.context import clock_of, new_run_id
@@ -40,9 +41,13 @@ from slowwave.memory.rehearsal import rehearsing
 from slowwave.observability.alarms import events_of
 from slowwave.observability.page import markdown_of
 from slowwave.observability.progress import watcher
+from slowwave.observability.telemetry import ROOT
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
+from slowwave.secrets.redactor import logger_of
 from tasks.runs import discreet_errors, logged, name_run, progress, repeatable
+
+log = logger_of(f"{ROOT}.tasks")
 
 
 def _is_passing(_task: Task[..., object], _run: TaskRun, state: State[object]) -> bool:
@@ -213,11 +218,15 @@ def _once(step: Task[[Path], Report], tally: Tally) -> None:
     watcher().done(step.name, "")
 
 
-def announce(concluded: Concluded | None) -> None:
-    """Publish the report of the nights, and emit one event for the run and one for each of its alarms."""
+def announce(concluded: Concluded | None, options: str = "") -> None:
+    """Publish the report of the nights, and emit one event for the run and one for each of its alarms.
+
+    ``options`` are what the commands that the report names need besides.
+    """
     if concluded is None:
         return
-    create_markdown_artifact(markdown_of(concluded.view), key="nights", description="The report of the nights")
+    report = markdown_of(concluded.view, options)
+    create_markdown_artifact(report, key="nights", description="The report of the nights")
     for event in events_of(concluded.night, socket.gethostname()):
         emit_event(event.name, resource=event.resource, payload=event.payload)
 
@@ -225,13 +234,15 @@ def announce(concluded: Concluded | None) -> None:
 def published(tally: Tally) -> State[dict[str, Any]]:
     """Publish the artifacts of a run and return its final state, which carries the report."""
     (report, concluded), job = tally.concluded(os.environ), tally.plan.job
-    announce(concluded)
+    announce(concluded, tally.plan.options)
     create_table_artifact(funnel(tally), key=f"{job}-funnel", description="From sessions to memories")
     if tally.plan.dry_run:
         create_table_artifact(plan_rows(report), key=f"{job}-plan", description="What a run would do now")
     else:
         create_markdown_artifact(
-            memory_diff(report, tally.diffs()), key=f"{job}-memory-diff", description="What changed, and why"
+            memory_diff(report, tally.diffs(), tally.plan.options),
+            key=f"{job}-memory-diff",
+            description="What changed, and why",
         )
     return _state(tally, report)
 
@@ -239,7 +250,7 @@ def published(tally: Tally) -> State[dict[str, Any]]:
 def published_retention(tally: Tally) -> State[dict[str, Any]]:
     """Publish what retention did, or would do, and what that has come to over time."""
     report, concluded = tally.concluded(os.environ)
-    announce(concluded)
+    announce(concluded, tally.plan.options)
     create_table_artifact(retained_rows(report), key="retain-plan", description="What goes, what stays, and why")
     create_markdown_artifact(
         reclaimed(AuditLog(os.environ).lines()), key="retain-reclaimed", description="Bytes removed and freed by week"
@@ -247,8 +258,21 @@ def published_retention(tally: Tally) -> State[dict[str, Any]]:
     return _state(tally, report)
 
 
+def _all_the_same(report: Report) -> str:
+    """Say how a run does not wait for what its gates wait for, "" where they stop nothing that could be forced."""
+    if not any(gate.gate in ("time", "sessions") and gate.is_told for gate in report.gates):
+        return ""
+    name = deployment.name
+    given = """--param params='{"force": true}'"""
+    how = f"prefect deployment run {report.job}/{name} {given}" if name else f"slowwave run {report.job} --force"
+    return f"To run it all the same: {how}"
+
+
 def _state(tally: Tally, report: Report) -> State[dict[str, Any]]:
     outcome = outcome_of(report, dry_run=tally.plan.dry_run)
+    if outcome.name == "Skipped" and (how := _all_the_same(report)):
+        log.info("%s", how)
+        outcome = replace(outcome, message=f"{outcome.message} {how}")
     message, data = printable(outcome.message), report.to_builtins()
     if outcome.name == "Failed":
         return Failed(message=message, data=data)

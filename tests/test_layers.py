@@ -35,7 +35,7 @@ MOST_FILES = {
     "stores": 19,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 285
+MOST_FILES_IN_ALL = 284
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

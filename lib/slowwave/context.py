@@ -4,7 +4,8 @@ The time is a part of it: jobs never read the wall clock themselves.
 """
 
 import secrets
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -58,6 +59,7 @@ class Run:
     project: str = ""  # only projects whose key or root contains this; "" takes all
     force: bool = False  # pass the time and session gates; never the lock, never a live session
     dry_run: bool = False  # plan and report, change nothing
+    options: str = ""  # what a command that follows the run up is given again, see :func:`given_again`
     # where the extraction of a dry run notes what its dream goes by; None where nothing is rehearsed
     rehearsal: Path | None = None
 
@@ -65,6 +67,28 @@ class Run:
     def home(self) -> Path:
         """The home folder of the person whose sessions are read."""
         return home_folder(self.environ)
+
+
+# settings that decide which transcripts and memories a command looks at; others change nothing of what it finds
+_PLACES = ("store.", "memory.")
+
+
+def given_again(
+    stores: Iterable[object], config: object = None, overrides: Iterable[str] = (), memory: object = None
+) -> str:
+    """Return the options with which a command finds what a run worked on, each after a blank; "" where it needs none.
+
+    Args:
+        stores: the stores that were named instead of the home's.
+        config: the settings file that was named, or None.
+        overrides: settings that were given for the run, as ``section.key=value``.
+        memory: the memory folder that was named instead of a store's, or None.
+    """
+    options = [("--store", str(store)) for store in stores]
+    options += [("--config", str(config))] if config else []
+    options += [("--memory", str(memory))] if memory else []
+    options += [("--set", one) for one in overrides if one.startswith(_PLACES)]
+    return "".join(f" {name} {shlex.quote(value)}" for name, value in options)
 
 
 def new_run_id(clock: Clock) -> str:

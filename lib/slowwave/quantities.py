@@ -1,4 +1,4 @@
-"""Lengths, amounts and times as people write them: ``30m``, ``6 months``, ``10 GB``, ``7d`` (ago), ``20 Nov 2026``."""
+"""Numbers, lengths and times as people write them: ``3 parts``, ``30m``, ``10 GB``, ``7d`` (ago), ``20 Nov 2026``."""
 
 import re
 from datetime import UTC, datetime, time, timedelta
@@ -22,6 +22,14 @@ _EXACT = {
     "h": "hours", "hour": "hours", "d": "days", "day": "days", "w": "weeks", "week": "weeks",
 }  # fmt: skip
 _BYTES = re.compile(r"(\d+(?:\.\d+)?)\s*(b|bytes?|[kmgt]i?b?)?", re.IGNORECASE)
+
+
+def counted(number: int, thing: str, several: str = "") -> str:
+    """Return a number with its noun, ``1 part`` or ``3 parts``; ``several`` is for a noun of an odd plural."""
+    if number == 1:
+        return f"1 {thing}"
+    usual = f"{thing[:-1]}ies" if thing.endswith("y") and thing[-2:-1] not in "aeiou" else f"{thing}s"
+    return f"{number:,} {several or usual}"
 
 
 class Period:

@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from slowwave.quantities import counted as number_of
+
 # How the reason of a project's "skip" begins when what its other items name was not done but waits for a person.
 PARKED_FOR_REVIEW = "parked for review"
 # Why a dream waits that nothing is wrong with; any other reason is that it would lose too much.
@@ -27,7 +29,8 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("unchanged", "session had nothing new", "sessions had nothing new"),
         ("candidates", "fact noted", "facts noted"),
         ("model_candidates", "of them by the language model", ""),
-        ("waiting", "fact waits for more evidence or for you", "facts wait for more evidence or for you"),
+        ("for_you", "fact waits for you", "facts wait for you"),
+        ("waiting", "fact waits for more sessions", "facts wait for more sessions"),
         ("added", "new memory", "new memories"),
         ("merged", "memory shown again", "memories shown again"),
         ("updated", "line brought up to date", "lines brought up to date"),
@@ -153,7 +156,12 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("in_range", "session in the range", "sessions in the range"),
     )
 }
-# of these, what was seen and left out on purpose
+# of these, what leaves something behind
+_LEFT_BEHIND = (
+    *("candidates", "extracted", "replaced", "compacted", "removed", "freed", "rescued", "purged", "openclaw_entries"),
+    *("taken_back", "pruned", "model_answers", "model_batch_questions", "carried_over", "rolled_back"),
+)
+# and what was seen and left out on purpose
 LEFT_OUT = (
     *("skipped_by_gate", "subagents", "backups", "untyped", "abandoned", "sidechain"),
     *("about_erased", "erased_sessions"),
@@ -230,17 +238,8 @@ class Phases(msgspec.Struct, frozen=True):
     def seen(self) -> str:
         """What it was oriented on, in words."""
         of = ", ".join(f"{number} of {writer}" for writer, number in sorted(self.lines.items()))
-        writers = f"{len(self.lines)} writer{'' if len(self.lines) == 1 else 's'}"
-        return f"{sum(self.lines.values())} lines of {writers}" + (f" ({of})" if of else "")
-
-    def told(self) -> tuple[str, str, str, str]:
-        """Say it in a line for each phase."""
-        return (
-            f"orient: {self.seen}",
-            f"gather: {self.gathered} facts that no dream had dealt with",
-            f"consolidate: {self.consolidated} memories and facts added, merged, updated, replaced or put in order",
-            f"prune: {self.pruned} lines removed, or moved from the index to a topic file",
-        )
+        writers = number_of(len(self.lines), "writer")
+        return f"{number_of(sum(self.lines.values()), 'line')} of {writers}" + (f" ({of})" if of else "")
 
     def __str__(self) -> str:
         """Say it in one line."""
@@ -320,6 +319,11 @@ class Report(msgspec.Struct):
         for part in parts:
             whole.absorb(part)
         return whole
+
+    @property
+    def did_something(self) -> bool:
+        """Whether it left anything behind."""
+        return bool(self.dream_ids or any(self.counts.get(name) for name in _LEFT_BEHIND))
 
     def parked_projects(self) -> frozenset[str]:
         """Return the projects whose dream waits for review: what their items name was planned, not done."""

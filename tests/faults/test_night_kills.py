@@ -114,7 +114,7 @@ def what_is_said_of_it(capsys: pytest.CaptureFixture[str], pid: int) -> None:
 def test_a_night_at_work_is_not_taken_for_a_stopped_one(town: Town, capsys: pytest.CaptureFixture[str]) -> None:
     begun, begins = os.pipe()
 
-    def hold(report: Report) -> None:
+    def hold(report: Report, _names: object = None) -> None:
         if report.spans:  # of a step, and not of what was found before the first one
             os.write(begins, b".")
             signal.pause()

@@ -16,7 +16,7 @@ from slowwave.cli.memory_facts import MemoryFolder, notes_of, row_of, the_one
 from slowwave.cli.terminal import (
     answer,
     bad,
-    counted,
+    carried,
     dim,
     good,
     harmless,
@@ -51,6 +51,7 @@ from slowwave.memory.team import OtherLine, mine_of, read_others
 from slowwave.memory.transaction import read_manifest
 from slowwave.memory.undo import difference
 from slowwave.models.base import bytes_of
+from slowwave.quantities import counted
 from slowwave.secrets.redactor import NAMELESS, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
@@ -402,7 +403,7 @@ def drop(args: argparse.Namespace) -> int:
                 say(line)
     say("No agent is given this any more, and no session brings it back. To have it again:")
     for one in done:
-        say(f"  slowwave memory undo {one.id}")
+        say(f"  slowwave memory undo {one.id}{carried(args, with_memory=True)}")
     return DONE
 
 

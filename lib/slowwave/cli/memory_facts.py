@@ -9,7 +9,17 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from slowwave.cli.terminal import bold, counted, dim, harmless, say, say_json, screen_width, settings_of, wrapped
+from slowwave.cli.terminal import (
+    bold,
+    carried,
+    dim,
+    harmless,
+    say,
+    say_json,
+    screen_width,
+    settings_of,
+    wrapped,
+)
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
 from slowwave.files import archive_folder
@@ -26,7 +36,7 @@ from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover
 from slowwave.observability.lessons import dreams_of
-from slowwave.quantities import moment
+from slowwave.quantities import counted, moment
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.projects import short_names
 
@@ -42,7 +52,7 @@ SPEAKERS = {
 }
 _MOST_LINES = 6
 _COMMAND = re.compile(r"`([^`]+)`")
-_HOW = "slowwave memory why ID tells where one comes from; slowwave memory drop ID drops one"
+_HOW = "slowwave memory why ID{0} tells where one comes from; slowwave memory drop ID{0} drops one"
 
 
 def show_list(args: argparse.Namespace) -> int:
@@ -64,16 +74,20 @@ def show_list(args: argparse.Namespace) -> int:
             foreign = foreign_of(folder) if args.foreign else []
             every.append(_lines_of(names[folder.project], memories, foreign, notes))
             if book.undone_dreams and not at:
-                taken_back += _taken_back(folder, book, names[folder.project])
+                taken_back += _taken_back(folder, book, names[folder.project], args)
     if not args.json:
-        _say_listed([lines for lines in every if lines], taken_back, at, is_undone=is_undone)
+        _say_listed(
+            [lines for lines in every if lines], taken_back, at, carried(args, with_memory=True), is_undone=is_undone
+        )
     return DONE
 
 
-def _say_listed(every: Sequence[Sequence[str]], taken_back: Sequence[str], at: str, *, is_undone: bool) -> None:
+def _say_listed(
+    every: Sequence[Sequence[str]], taken_back: Sequence[str], at: str, options: str, *, is_undone: bool
+) -> None:
     """Print the memories of each project, what was taken back, and what can be done about one."""
     parts = [*every, [line for told in taken_back for line in wrapped(told, rest="  ", width=screen_width())]]
-    parts.append(list(wrapped(_HOW, rest="  ", width=screen_width(), draw=dim)) if every else [])
+    parts.append(list(wrapped(_HOW.format(options), rest="  ", width=screen_width(), draw=dim)) if every else [])
     for number, lines in enumerate(filter(None, parts)):
         for line in ["", *lines] if number else lines:
             say(line)
@@ -82,24 +96,24 @@ def _say_listed(every: Sequence[Sequence[str]], taken_back: Sequence[str], at: s
         if is_undone:
             nothing = (
                 "Nothing is remembered: a dream was taken back, and what it did is not done again; "
-                "slowwave memory list --foreign shows the lines that stand there."
+                f"slowwave memory list --foreign{options} shows the lines that stand there."
             )
         say(f"Nothing that is remembered held at {at}." if at else nothing)
 
 
-def _taken_back(folder: MemoryFolder, book: Book, name: str) -> Iterator[str]:
+def _taken_back(folder: MemoryFolder, book: Book, name: str, args: argparse.Namespace) -> Iterator[str]:
     """Yield what is not remembered any more since somebody took dreams back, and how to have it again."""
     there = {m.text for m in book.active}
     for dream in dreams_of(folder, read_ledger(folder.path)):
         gone = [change for change in dream.changes if change.kind in ("new", "replaced") and change.text not in there]
         if dream.is_undone and gone:
             how = (
-                "it waits in slowwave review again"
+                f"it waits in slowwave review{carried(args, with_memory=True)} again"
                 if dream.is_by_person
                 else "what a session says again, or you write into MEMORY.md, is remembered again"
             )
             much = counted(len(gone), "memory", "memories")
-            yield f"{name}: you took {much} back (slowwave nights show {dream.id}); {how}"
+            yield f"{name}: you took {much} back (slowwave nights show {dream.id}{carried(args)}); {how}"
 
 
 def notes_of(folder: MemoryFolder, book: Book, args: argparse.Namespace) -> dict[str, str]:
@@ -184,9 +198,10 @@ def show_one(args: argparse.Namespace) -> int:
         if value and name not in {"evidence", "sightings", "valid_from", "valid_to"}:
             what = _NAMES.get(name, name.replace("_", " "))
             say(f"{what:<12} {_STATUS.get(value, value) if name == 'status' else value}")
-    say(f"{'evidence':<12} {counted(len(memory.evidence), 'piece')}; slowwave memory why {memory.id} shows them")
+    known, options = counted(len(memory.evidence), "piece"), carried(args, with_memory=True)
+    say(f"{'evidence':<12} {known}; slowwave memory why {memory.id}{options} shows them")
     if memory.status == "active":
-        say(f"{'drop':<12} slowwave memory drop {memory.id} drops it")
+        say(f"{'drop':<12} slowwave memory drop {memory.id}{options} drops it")
     return DONE
 
 
@@ -207,7 +222,7 @@ def show_why(args: argparse.Namespace) -> int:
         what = event.event if event.memory == memory.id else f"takes the place of {event.memory}"
         say(f"  {event.at}  {what}  dream {event.dream}  {event.reason}".rstrip())
     if memory.status == "active":
-        say(f"slowwave memory drop {memory.id} drops it")
+        say(f"slowwave memory drop {memory.id}{carried(args, with_memory=True)} drops it")
     return DONE
 
 
@@ -224,14 +239,34 @@ def show_verified(args: argparse.Namespace) -> int:
     if args.json:
         say_json([{**numbers, "problems": problems}])
     else:
-        said = {name: number for name, number in numbers.items() if name not in ("checked", "memories")}
-        about = (
-            f"{counted(numbers['memories'], 'memory', 'memories')}, {counted(numbers['checked'], 'piece')} of evidence"
-        )
-        say(f"{about}: {', '.join(f'{name} {number}' for name, number in said.items())}")
+        for line in _verified(numbers, carried(args, with_memory=True)):
+            say(line)
         for problem in problems:
             say(f"  {problem['id']}  {problem['finding']}: {problem['path']}  {problem['text']}")
     return PARTLY_FAILED if problems else DONE
+
+
+def _verified(numbers: Mapping[str, int], options: str) -> Iterator[str]:
+    """Yield how many memories and how many pieces of evidence were looked at, what became of them, and what to do."""
+    short = numbers["unproven"]
+    whole = "each with all of its evidence" if not short else f"{short:,} of them without all of their evidence"
+    yield f"Memories: {numbers['memories']:,}" + (f", {whole}" if numbers["memories"] else "")
+    archived = f" ({numbers['archived']:,} in the archive)" if numbers["archived"] else ""
+    parts = [
+        f"{numbers['ok']:,} as they were",
+        f"{numbers['moved']:,} found at another place{archived}" if numbers["moved"] else "",
+        f"{numbers['changed']:,} changed since" if numbers["changed"] else "",
+        f"{numbers['lost']:,} lost with their transcript" if numbers["lost"] else "",
+    ]
+    said = f": {', '.join(filter(None, parts))}" if numbers["checked"] else ""
+    yield f"Pieces of evidence: {numbers['checked']:,}{said}"
+    if short:
+        yield from wrapped(
+            "What is remembered stays; slowwave sessions restore ID brings back a transcript that is in the trash or"
+            f" archived, and slowwave memory drop ID{options} drops a memory that you trust no more:",
+            rest="  ",
+            width=screen_width(),
+        )
 
 
 def _found(args: argparse.Namespace) -> tuple[MemoryFolder, Memory]:

@@ -16,6 +16,7 @@ from slowwave.cli.terminal import (
     add_settings_options,
     bad,
     bold,
+    carried,
     dim,
     positive,
     say,
@@ -95,8 +96,10 @@ def _list(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
             say(line)
     if any(dream.changes for *_, of in rows for dream in of):
         say("")
-        say("slowwave nights show ID tells what one learned")
-        say("slowwave memory undo ID takes a night back, or one of its dreams")
+        told = (f"nights show ID{carried(args)} tells what one learned",)
+        told += (f"memory undo ID{carried(args)} takes a night back, or one of its dreams",)
+        for line in (line for one in told for line in wrapped(f"slowwave {one}", rest="  ", width=width)):
+            say(line)
 
 
 def _entry(
@@ -141,11 +144,11 @@ def _show(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
     if args.json:
         say_json([_row(night, name, told.dreams)])
         return
-    for line in _lines(night, name, told, short_names(one.folder.project for one in every)):
+    for line in _lines(night, name, told, short_names(one.folder.project for one in every), carried(args)):
         say(line)
 
 
-def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str]) -> Iterator[str]:
+def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str], options: str) -> Iterator[str]:
     width = screen_width()
     about = f"{short_time(night.at)}, {state(night)}: {in_all(told.dreams)}" if night else in_all(told.dreams)
     title = f"{night.job} {name}  " if night is not None else f"{name}  "
@@ -158,7 +161,7 @@ def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str])
     for dream in told.dreams:
         yield ""
         yield f"Dream {_of_dream(dream, names)}"
-        yield f"  take it back: slowwave memory undo {dream.id}" if not dream.is_undone else "  was taken back"
+        yield f"  take it back: slowwave memory undo {dream.id}{options}" if not dream.is_undone else "  was taken back"
     for failure in night.failures if night else ():
         yield from wrapped(f"failed: {failure}", rest="  ", width=width)
 

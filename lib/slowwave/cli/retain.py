@@ -14,7 +14,6 @@ from slowwave.cli.terminal import (
     add_project_option,
     add_settings_options,
     bold,
-    counted,
     declared,
     dim,
     open_to,
@@ -26,7 +25,7 @@ from slowwave.cli.terminal import (
 from slowwave.context import Run, SystemClock, new_run_id
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE
 from slowwave.files import archive_folder
-from slowwave.quantities import moment, told
+from slowwave.quantities import counted, moment, told
 
 if TYPE_CHECKING:
     from slowwave.retention.holds import Hold

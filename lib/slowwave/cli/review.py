@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from slowwave.cli.terminal import (
     add_settings_options,
     answer,
     bold,
+    carried,
     dim,
     harmless,
     say,
@@ -36,10 +38,16 @@ from slowwave.locks import beside_jobs
 from slowwave.stores.projects import short_names
 
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
-_KEYS = {"a": "accept", "e": "edit", "r": "reject", "l": "later", "u": "undo", "q": "quit"}
-_TOLD = "accept: remember it; edit: in your words; reject: never; later: ask again next time; undo: the last answer"
+_KEYS = {"a": "accept", "e": "edit", "r": "reject", "m": "message", "l": "later", "u": "undo", "q": "quit"}
+_TOLD = (
+    "accept: remember it; edit: in your words; reject: never; message: reject all that came from the same message; "
+    "later: ask again next time; undo: the last answer"
+)
 _MOST_STEPS = 20
-_HOW = "slowwave review show|accept|reject ID, or edit ID TEXT; each decision says how it is undone"
+_HOW = (
+    "slowwave review show|accept|reject ID{0}, or edit ID TEXT{0}; reject ID --message rejects all of its message; "
+    "each decision says how it is undone"
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +70,9 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it should say instead")
     parser.set_defaults(list_of_words="text")
     parser.add_argument("--all", action="store_true", help="also what only waits for more evidence")
+    parser.add_argument(
+        "--message", action="store_true", help="reject: also all else that waits and came from the same message"
+    )
     parser.add_argument("--force", action="store_true", help="undo: also files changed since; your version is kept")
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--accept", metavar="DREAM", help="the same as accept DREAM")
@@ -106,7 +117,7 @@ def review(args: argparse.Namespace) -> int:
     if what == "list":
         return _list(args, desk)
     if what == "sit":
-        return Sitting(desk, _key, _line).go(desk.waiting(every=args.all))
+        return Sitting(desk, _key, _line, carried(args, with_memory=True)).go(desk.waiting(every=args.all))
     if what == "undo":
         undone = desk.take_back(name, force=args.force)
         return _told(args, msgspec.to_builtins(undone), undone.text, undone.warnings)
@@ -118,11 +129,16 @@ def review(args: argparse.Namespace) -> int:
             for line in _one(desk, waits, screen_width(), short_names([waits.ask.project])[waits.ask.project]):
                 say(line)
         return DONE
-    done = desk.decide(waits, what, " ".join(args.text))  # pyright: ignore[reportArgumentType] - argparse has checked it
+    done = desk.decide(waits, what, " ".join(args.text), of_message=args.message)  # pyright: ignore[reportArgumentType] - argparse has checked it
     # a rejection has an id as a dream has
     known: dict[str, object] = {"rejected" if what == "reject" else "accepted": done.asked, "dream": done.id}
     known |= {"candidates": list(done.candidates)} if what == "reject" else {}
-    return _told(args, known, f"{done.text} slowwave review undo {done.id} takes it back.", done.warnings)
+    return _told(
+        args,
+        known,
+        f"{done.text} slowwave review undo {done.id}{carried(args, with_memory=True)} takes it back.",
+        done.warnings,
+    )
 
 
 def _asked(args: argparse.Namespace) -> tuple[str, str]:
@@ -153,17 +169,24 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
         return code
     shown = [waits for waits in every if args.all or waits.ask.is_worth_it]
     names = short_names(waits.ask.project for waits in every)
-    for line in ask_lines([waits.ask for waits in shown], names, screen_width(), is_named=True):
+    opening = {waits.ask.id: partial(desk.first_words, waits) for waits in shown}
+    for line in ask_lines(
+        [waits.ask for waits in shown], names, screen_width(), is_named=True, opening=lambda ask: opening[ask.id]()
+    ):
         say(line)
     if not every:
         say("Nothing waits for you.")
     elif shown:
-        for line in wrapped(_HOW, rest="  ", width=screen_width()):
+        for line in wrapped(_HOW.format(carried(args, with_memory=True)), rest="  ", width=screen_width()):
             say(line)
     if left := len(waiting) - len(shown):
         unsure = len(waiting) - len(every)
         rest = f"; {unsure} {'is' if unsure == 1 else 'are'} less than {asked_from:.0%} sure" if unsure else ""
-        listed = f": slowwave review list --all shows {len(every) - len(shown)}" if len(every) > len(shown) else ""
+        listed = (
+            f": slowwave review list --all{carried(args, with_memory=True)} shows {len(every) - len(shown)}"
+            if len(every) > len(shown)
+            else ""
+        )
         say(f"{left} more {'waits' if left == 1 else 'wait'} for evidence, not for you{listed}{rest}")
     return code
 
@@ -236,10 +259,16 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
 class Sitting:
     """A person who goes through what waits, one thing at a time."""
 
-    def __init__(self, desk: Desk, key: Callable[[str], str], line: Callable[[str, str], str]) -> None:
-        """Begin; ``key`` asks for one key, ``line`` for a line that is there to be changed."""
-        self._desk, self._key, self._line = desk, key, line
+    def __init__(
+        self, desk: Desk, key: Callable[[str], str], line: Callable[[str, str], str], options: str = ""
+    ) -> None:
+        """Begin; ``key`` asks for one key, ``line`` for a line that is there to be changed.
+
+        ``options`` are what commands that are named need besides.
+        """
+        self._desk, self._key, self._line, self._options = desk, key, line, options
         self._done: list[tuple[int, Decision]] = []
+        self._with: dict[str, list[str]] = {}  # what else a decision about a message was about, by its id
 
     def go(self, waiting: list[Waits]) -> int:
         """Ask about each, until all are decided or the person goes; code 5 when something is left."""
@@ -249,6 +278,9 @@ class Sitting:
         place = 0
         while place < len(waiting):
             waits = waiting[place]
+            if any(waits.ask.id in those for those in self._with.values()):
+                place += 1
+                continue
             say("")
             say(f"{place + 1} of {len(waiting)}")
             for line in _one(self._desk, waits, screen_width(), names[waits.ask.project]):
@@ -261,7 +293,7 @@ class Sitting:
 
     def _answered(self, waits: Waits, place: int) -> int | None:
         """Ask until there is an answer; return the place of what is asked next, None for the end."""
-        can = [*waits.verbs, "later", *(["undo"] if self._done else []), "quit"]
+        can = self._can(waits)
         prompt = "  " + "  ".join(f"[{word[0]}]{word[1:]}" for word in can) + " "
         while True:
             try:
@@ -274,15 +306,26 @@ class Sitting:
                     return place + 1
                 if verb == "undo" and self._done:
                     before, last = self._done.pop()
+                    self._with.pop(last.id, None)
                     say(f"  {self._desk.take_back(last.id).text}")
                     return before
-                if verb in waits.verbs and self._decided(waits, place, verb):
+                if verb in can and self._decided(waits, place, verb):
                     return place + 1
             except (EOFError, KeyboardInterrupt):
                 return None
             except SlowwaveError as error:
                 say(f"  {error}")
                 return place + 1
+
+    def _can(self, waits: Waits) -> list[str]:
+        """Return what may be answered; of what came from one message with others, say with how many."""
+        number = len(self._desk.of_message(waits))
+        if number > 1:
+            told = f"{number} of what waits came from one message, which begins: {self._desk.first_words(waits)}"
+            for line in wrapped(told, first="  ", rest="    ", width=screen_width()):
+                say(line)
+        more = ["message"] if number > 1 else []
+        return [*waits.verbs, *more, "later", *(["undo"] if self._done else []), "quit"]
 
     def _decided(self, waits: Waits, place: int, verb: str) -> bool:
         text = ""
@@ -292,7 +335,13 @@ class Sitting:
                 return False
         # as it is now: an answer before this one may have changed it
         desk = Desk([waits.folder], self._desk.settings, self._desk.environ, self._desk.clock)
-        done = desk.decide(desk.find(waits.ask.id), verb, text)  # pyright: ignore[reportArgumentType] - one of its verbs
+        now = desk.find(waits.ask.id)
+        if verb == "message":
+            those = [one.ask.id for one in desk.of_message(now)]
+            done = desk.decide(now, "reject", of_message=True)
+            self._with[done.id] = those
+        else:
+            done = desk.decide(now, verb, text)  # pyright: ignore[reportArgumentType] - one of its verbs
         self._done.append((place, done))
         say(f"  {done.text}")
         for warning in done.warnings:
@@ -300,12 +349,12 @@ class Sitting:
         return True
 
     def _leave(self, number: int) -> int:
-        left = number - len(self._done)
+        left = number - sum(max(len(self._with.get(done.id, ())), 1) for _, done in self._done)
         if number:
             say("")
-            say(f"{len(self._done)} decided, {left} left." + (" Each can be taken back:" if self._done else ""))
+            say(f"{number - left} decided, {left} left." + (" Each can be taken back:" if self._done else ""))
         for _, done in self._done:
-            say(f"  slowwave review undo {done.id}  ({done.verb})")
+            say(f"  slowwave review undo {done.id}{self._options}  ({done.verb})")
         return PARKED if left else DONE
 
 

@@ -21,13 +21,14 @@ from slowwave.cli.terminal import (
     add_json_option,
     add_project_option,
     add_settings_options,
+    carried,
     positive,
     say,
     say_json,
     settings_of,
     warn,
 )
-from slowwave.context import Run, SystemClock, new_run_id
+from slowwave.context import Run, SystemClock, given_again, new_run_id
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, InterruptedRunError, UsageError
 from slowwave.files import scheduler_folder
 from slowwave.jobs import JOBS
@@ -175,9 +176,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         say_json([report])
     elif args.job == "backfill":
-        show_backfill(report, [str(store) for store in args.store or ()])
+        show_backfill(report, _options_of_backfill(args, settings))
     else:
-        show(report, dry_run=args.dry_run, options=f" --store {args.sample}" if args.sample else "")
+        show(report, dry_run=args.dry_run, options=carried(args))
     if not args.json and (flow_run := report.get("flow_run")):
         shown = "" if args.sample else ", which slowwave serve shows"
         where = flow_run["page"] or f"kept in {flow_run['folder']}{shown}"
@@ -212,16 +213,16 @@ def _interruptible(args: argparse.Namespace) -> Generator[None]:
 def _going_on(args: argparse.Namespace) -> str:
     if args.dry_run:
         return "It only planned, so nothing is left to do."
-    command = f"slowwave run {args.job}" + (f" --sample {args.sample}" if args.sample else "")
+    options = f" --sample {args.sample}" if args.sample else carried(args)
     if args.job != "backfill":
-        return f"What was done stays, and the next one does the rest: {command}"
+        return f"What was done stays, and the next one does the rest: slowwave run {args.job}{options}"
     from slowwave.jobs.backfill.folder import backfills_folder  # noqa: PLC0415 - --help stays fast
 
     name = args.resume or args.pause or args.rollback or args.run_id
     if not (backfills_folder(os.environ) / name / "plan.json").exists():
         return "Nothing was read yet."
     action = "rollback" if args.rollback else "resume"
-    return f"What was done stays. Go on with: {command} --{action} {name}"
+    return f"What was done stays. Go on with: slowwave run backfill{options if args.sample else ''} --{action} {name}"
 
 
 def _report(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
@@ -358,6 +359,16 @@ def _backfill(args: argparse.Namespace) -> dict[str, Any]:
 
         return run_backfill(given, os.environ).to_builtins()
     return run_through_prefect("backfill", parameters, verbose=args.verbose)
+
+
+def _options_of_backfill(args: argparse.Namespace, settings: "Settings") -> str:
+    """As ``carried``; one that was taken up works on the stores that it was begun with."""
+    if args.store or not args.resume:
+        return carried(args)
+    from slowwave.jobs.backfill.folder import Folder  # noqa: PLC0415 - as above
+
+    stores = Folder.of(args.resume, os.environ).plan().settings.store.roots
+    return given_again(stores if stores != settings.store.roots else (), args.config, args.overrides)
 
 
 def _checked(parameters: dict[str, Any]) -> "BackfillParameters":

@@ -5,7 +5,7 @@ where it is none, with everything in it. A backfill, retention and an erasure ha
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, short_time, wrapped
+from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, short_time, shortened, wrapped
 from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words
@@ -26,8 +26,10 @@ MOST_SESSIONS = 20
 MOST_PROJECTS = 10
 MOST_CHANGES = 5
 MOST_ASKS = 3
+# of so many sessions with one reason each is named, of more only their number
+MOST_ALIKE = 3
 # what a run counts of its reading, in the order in which it happens
-_READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "waiting", "kept", "failed")
+_READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "for_you", "waiting", "kept", "failed")
 # counters of what a run did, or would do, besides notes and dreams
 _DEEDS = (
     *("found", "replaced", "sessions_found", "sessions_erased", "memories_erased", "memories_rederived"),
@@ -66,7 +68,8 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
     if report["job"] != "erase":
         yield from _problems(report, screen)
     yield from _not_now(report["gates"], screen)
-    yield from _numbers(report["counts"], screen)
+    needs = sum(ask.kind in ("fact", "everywhere") for ask in learned.needs)
+    yield from _numbers(report["counts"], needs, screen)
     yield from _undo(learned, screen, run=report["run_id"])
     if not (changed or report["parked"] or any(report["counts"].get(name) for name in _DEEDS)):
         yield ""
@@ -136,19 +139,32 @@ def change_lines(change: Change, width: int, *, is_named: bool = False) -> Itera
 
 
 def ask_lines(
-    asks: Sequence[Ask], names: dict[str, str], width: int, shown: int | None = None, *, is_named: bool = False
+    asks: Sequence[Ask],
+    names: dict[str, str],
+    width: int,
+    shown: int | None = None,
+    *,
+    is_named: bool = False,
+    opening: Callable[[Ask], str] | None = None,
 ) -> Iterator[str]:
     """Yield things that wait for a person, those that wait for one reason below it.
 
     Of ``asks`` as many are shown as ``shown`` says, of None all; ``names`` are what people call projects, by their
-    keys.
+    keys. With ``opening``, which returns the first line of the message of one, those of one message stand together.
     """
     every = by_reason(asks)
     numbers = count(1)
     for why, alike in by_reason(asks[:shown]).items():
         if why:
             yield from wrapped(f"{why} ({len(every[why])}):", first="  ", rest="  ", width=width)
-        for ask in alike:
+        together = Counter(ask.message for ask in alike if ask.message and opening)
+        begun: set[str] = set()
+        first = {ask.message: number for number, ask in reversed(list(enumerate(alike))) if together[ask.message] > 1}
+        for ask in sorted(alike, key=lambda ask: first.get(ask.message, alike.index(ask))):
+            if opening and ask.message in first and ask.message not in begun:
+                begun.add(ask.message)
+                told = f"{together[ask.message]} of one message, which begins: {opening(ask)}"
+                yield from wrapped(shortened(told, width - 4 if width else 100), first="    ", width=width)
             about = "; ".join(filter(None, [f"{ask.confidence:.0%}" * bool(ask.confidence), "" if why else ask.why]))
             mark = f"{next(numbers):>4}  "
             yield from wrapped(f"{names[ask.project]}: {ask.text}  ({about})", first=mark, rest=" " * 6, width=width)
@@ -276,8 +292,11 @@ def _problems(report: dict[str, Any], screen: Screen) -> Iterator[str]:
         yield from _more(rows, screen)
 
 
-def _numbers(counts: dict[str, int], screen: Screen) -> Iterator[str]:
-    """What was read and what was left out, in words."""
+def _numbers(counts: dict[str, int], needs: int, screen: Screen) -> Iterator[str]:
+    """What was read and what was left out, in words; of the facts that wait ``needs`` wait for a person."""
+    if "waiting" in counts:
+        needs = min(needs, counts["waiting"])
+        counts = {**counts, "waiting": counts["waiting"] - needs, "for_you": needs}
     read = [in_numbers(name, counts[name]) for name in _READ if counts.get(name)]
     left = [in_numbers(name, counts[name]) for name in LEFT_OUT if counts.get(name)]
     for title, rows in (("In numbers: ", read), ("Left out: ", left)):
@@ -353,28 +372,26 @@ _NUMBERS_OF_BACKFILL = {
 }
 
 
-def show_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> None:
+def show_backfill(report: dict[str, Any], options: str = "") -> None:
     """Print the report; see :func:`lines_of_backfill`."""
-    for line in lines_of_backfill(report, stores):
+    for line in lines_of_backfill(report, options):
         say(line)
 
 
-def lines_of_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the lines of the report of a backfill, over ``stores`` where some were named instead of the home's."""
+def lines_of_backfill(report: dict[str, Any], options: str = "") -> Iterator[str]:
+    """Yield the lines of the report of a backfill; ``options`` are what leads a further command to the same stores."""
     yield f"backfill {report['run_id']}"
-    for item in report["items"][:MOST_SESSIONS]:
-        project = f"{item['project']}: " if item["project"] else ""
-        yield f"  {item['action']:<9}  {project}{item['reason']}"
-    if len(report["items"]) > MOST_SESSIONS:
-        yield f"  and {len(report['items']) - MOST_SESSIONS} more (--json shows all)"
+    told = list(_of_backfill(report["items"]))
+    yield from (f"  {action:<9}  {line}" for action, line in told[:MOST_SESSIONS])
+    if len(told) > MOST_SESSIONS:
+        yield f"  and {len(told) - MOST_SESSIONS} more (--json shows all)"
     counts = report["counts"]
     for name, words in _NUMBERS_OF_BACKFILL.items():
         if counts.get(name):
             yield f"  {counts[name]:>9,}  {words[counts[name] != 1]}"
     if counts.get("candidates"):
-        if stores:
-            named = "".join(f" --store {store}" for store in stores)
-            yield f"A night over your own home does not look there: slowwave run consolidate --force{named}"
+        if options:
+            yield f"A night over your own home does not look there: slowwave run consolidate --force{options}"
         else:
             yield "Noted facts become memories in the next night; slowwave run consolidate --force does not wait for it"
     for title, rows in (("Failed", report["failures"]), ("Note", report["warnings"])):
@@ -382,6 +399,20 @@ def lines_of_backfill(report: dict[str, Any], stores: Sequence[str] = ()) -> Ite
             yield f"{title}: {row}"
         if len(rows) > MOST_SESSIONS:
             yield f"and {len(rows) - MOST_SESSIONS} more (--json shows all)"
+
+
+def _of_backfill(items: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield what is told of each project, what is so of many of them once; and below what action each stands."""
+    names = short_names(item["project"] for item in items)
+    alike = Counter((item["action"], item["reason"]) for item in items)
+    for item in items:
+        project = f"{names[item['project']]}: " if item["project"] else ""
+        same = alike.pop((item["action"], item["reason"]), 0)
+        if same > MOST_ALIKE:
+            yield item["action"], f"{item['reason']} in each of {same:,} projects"
+        elif same:
+            alike[item["action"], item["reason"]] = 1
+            yield item["action"], f"{project}{item['reason']}"
 
 
 _RETAINED = {
@@ -398,7 +429,6 @@ _TIDIED = {
     "tidied": "Entries of OpenClaw without a transcript, moved into the trash",
     "rescue": "Would be archived, since their client deletes them soon",
     "rescued": "Archived, since their client deletes them soon; they stay in their place",
-    "rescue room": "Room that their archive would take",
     "gone": "Deleted by their client before they were archived",
     "purge": "Hidden for good, and would be taken out of their files",
     "purged": "Hidden for good, and taken out of their files",
@@ -444,9 +474,30 @@ def _session(item: dict[str, Any], project: str) -> list[str]:
 def _tidied(items: list[dict[str, Any]], most: int | None) -> Iterator[str]:
     for title, rows in _grouped(items, _TIDIED):
         yield from _headed(title, rows)
-        yield from (f"  {item['target']}  {item['reason']}" for item in rows[:most])
-        if most is not None and len(rows) > most:
-            yield f"  and {len(rows) - most} more (--json shows all)"
+        alike: dict[str, list[dict[str, Any]]] = {}
+        for item in rows:
+            alike.setdefault(item["reason"], []).append(item)
+        told: list[str] = []
+        for reason, of in alike.items():
+            is_short = most is None or len(of) <= MOST_ALIKE
+            told += [f"{item['target']}  {reason}" for item in of] if is_short else [f"{reason}: {_by_project(of)}"]
+        for line in told[:most]:
+            yield from wrapped(line, first="  ", rest="    ", width=screen_width())
+        if most is not None and len(told) > most:
+            yield f"  and {len(told) - most} more (--json shows all)"
+        if rows[0]["action"] == "rescued":
+            yield from (f"  {item['target']}: {item['reason']}" for item in items if item["action"] == "rescue room")
+
+
+def _by_project(items: Sequence[dict[str, Any]]) -> str:
+    """Return how many sessions each project has among some, the one with most first."""
+    numbers = Counter(item["project"] for item in items).most_common()
+    names = short_names(project for project, _ in numbers)
+    of = [f"{number:,} of {names[project]}" for project, number in numbers[:MOST_ROWS]]
+    if left := numbers[MOST_ROWS:]:
+        more = "1 more project" if len(left) == 1 else f"{len(left):,} more projects"
+        of.append(f"{sum(number for _, number in left):,} of {more}")
+    return f"{', '.join(of)} (--json names each)"
 
 
 # of an erasure: what was done, what would be done, what is told in any case

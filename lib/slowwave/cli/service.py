@@ -152,12 +152,18 @@ def configure_deploy(parser: argparse.ArgumentParser) -> None:
         default=True,
         help="let the server mark runs whose worker died, which would block the next night (on)",
     )
+    parser.add_argument(
+        "--remove", action="store_true", help="show what deploy put there and would be taken out again; see --apply"
+    )
+    parser.add_argument("--apply", action="store_true", help="with --remove: take it out")
 
 
 def run_deploy(args: argparse.Namespace) -> int:
     """Check server, pool and entrypoints, in this order, then deploy; a schedule stays as somebody has switched it."""
     from slowwave.service import deployments  # noqa: PLC0415 - --help stays fast
 
+    if args.remove or args.apply:
+        return _remove(args)
     zone = time_zone(args.timezone)
     document = in_pool(in_time_zone(read_project(project_root()), zone), args.pool)
     names = [d["name"] for d in document["deployments"]]
@@ -184,6 +190,34 @@ def run_deploy(args: argparse.Namespace) -> int:
             )
         for doubt in deployments.doubts(client, args.pool):
             warn(doubt)
+    return DONE
+
+
+def _remove(args: argparse.Namespace) -> int:
+    """Show what was deployed, and with ``--apply`` take it out of the server."""
+    from slowwave.service import deployments  # noqa: PLC0415 - --help stays fast
+
+    if not args.remove:
+        raise UsageError("--apply is for --remove; slowwave deploy deploys without it")
+    os.environ.setdefault("DO_NOT_TRACK", "1")
+    deployments.require_compatible(_api())
+    from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
+
+    with get_client(sync_client=True) as client:
+        found = deployments.deployed(client, in_pool(read_project(project_root()), args.pool), args.pool)
+        if args.apply:
+            deployments.take_out(client, found)
+        what = [f"deployment {name}" for name in found.deployments]
+        what += [f"automation {name}" for name in found.automations]
+        what += [f"work pool {found.pool}"] if found.pool else []
+        say(f"{'Taken' if args.apply else 'Would be taken'} out of {client.api_url}: {len(what) or 'nothing'}")
+        for line in (*(f"  {one}" for one in what), *(f"  stays: {one}" for one in found.kept)):
+            say(line)
+    for name in found.alive if found.pool else ():
+        warn(f"{name} of pool {args.pool} was heard of a moment ago: a worker that goes on makes the pool again")
+    if what and not args.apply:
+        options = f" --pool {args.pool}" if args.pool != POOL else ""
+        say(f"Stop the workers of the pool first, then: slowwave deploy --remove --apply{options}")
     return DONE
 
 

@@ -14,7 +14,6 @@ from msgspec import to_builtins
 
 from slowwave.cli.terminal import (
     bold,
-    counted,
     dim,
     say,
     say_json,
@@ -31,7 +30,7 @@ from slowwave.errors import DONE, PARTLY_FAILED, UnreadableError, UsageError
 from slowwave.files import archive_folder
 from slowwave.formats.model import Problem
 from slowwave.formats.registry import NAMES
-from slowwave.quantities import moment
+from slowwave.quantities import counted, moment
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import Listing, Wanted, list_sessions
 from slowwave.stores.projects import chosen_by, short_names

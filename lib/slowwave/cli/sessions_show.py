@@ -11,13 +11,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from slowwave.cli.sessions_context import Target, opened, readable_session
-from slowwave.cli.terminal import bold, counted, harmless, say, say_json, settings_of, tell_damage, warn
+from slowwave.cli.terminal import (
+    bold,
+    harmless,
+    say,
+    say_json,
+    settings_of,
+    tell_damage,
+    warn,
+)
 from slowwave.errors import DONE, NotFoundError
 from slowwave.formats.messages import State, children_of, normal_form, parents_of, state_of
 from slowwave.formats.model import Message, Problem, Transcript
 from slowwave.formats.openclaw.dialect import is_silent
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoreProblem
+from slowwave.quantities import counted
 from slowwave.stores.roots import ClientFacts
 
 if TYPE_CHECKING:

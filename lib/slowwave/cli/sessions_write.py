@@ -11,13 +11,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from slowwave.cli.sessions_context import chosen_session, opened, path_of, refuse_archived
-from slowwave.cli.terminal import answer, counted, say, say_json, settings_of, short_time, warn
+from slowwave.cli.terminal import (
+    answer,
+    say,
+    say_json,
+    settings_of,
+    short_time,
+    warn,
+)
 from slowwave.context import Run, SystemClock, new_run_id
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.files import archive_folder, home_folder
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import SUFFIX, FoundSession, StoredSession, numbered_parts, session_stem
 from slowwave.formats.writing import Compaction, Draft, Means, Target, checked, unknown
+from slowwave.quantities import counted
 from slowwave.stores.roots import found_sessions, meant_session
 from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, plan_removal, trash_folder, trash_items
 from slowwave.stores.writers import Opened, Writers, folder_for, held

@@ -11,7 +11,7 @@ from slowwave.cli.terminal import (
     add_settings_options,
     bad,
     bold,
-    counted,
+    carried,
     dim,
     good,
     open_to,
@@ -25,7 +25,7 @@ from slowwave.cli.terminal import (
 )
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, SettingsError
-from slowwave.quantities import OFF
+from slowwave.quantities import OFF, counted
 from slowwave.report import readable
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 _FEW = 3
 _MOST_PROBLEMS = 10
 _DAY = 24
-_CLOSED = {"sessions": "too few changed sessions for a dream yet"}
 _AGAIN = "what it learned comes back only when a later session says it"
 _HOW = {"rolling-back": "being taken back"}
 _ASK = "slowwave doctor --model asks whether it is there"
@@ -62,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     rows, problems = standings(settings, os.environ, clock, project=args.project)
     kept, past = kept_by(settings.retention, os.environ), lately(settings.model, os.environ, clock.now())
     backfills, broken = unfinished(os.environ)
-    learned = morning(settings, os.environ, past.last, project=args.project)
+    learned = morning(settings, os.environ, clock.now(), project=args.project)
     if args.json:
         of_backfills = {"unfinished": backfills, "problems": broken}
         say_json(
@@ -81,11 +80,11 @@ def run(args: argparse.Namespace) -> int:
         named = {one.run_id for one in backfills}  # these are told with the command that goes on with them
         past.stopped = [night for night in past.stopped if night.run_id not in named]
         around = [*_left_out(problems), *retention_lines(kept), *of_nights(past), *_backfills(backfills, broken)]
-        first = list(of_morning(learned))
+        first = list(of_morning(learned, carried(args)))
         # the prompt stands below what is shown, and a line is kept for what is not
         room = max(screen_height() - len(first) - len(around) - 4, 5) if screen_height() else None
         of_projects = every(rows) if args.all or len(rows) <= _FEW else short(rows, room)
-        for line in (*first, _summary(rows), *of_projects, *around):
+        for line in (*first, _summary(rows, learned.needs), *of_projects, *around):
             say(line)
     is_unknown = kept.problem or past.problems or broken or any(row.problem for row in rows)
     return PARTLY_FAILED if is_unknown else DONE
@@ -105,15 +104,15 @@ def _write_report(args: argparse.Namespace) -> int:
     return PARTLY_FAILED if view.problems else DONE
 
 
-def _summary(rows: "list[Standing]") -> str:
+def _summary(rows: "list[Standing]", needs: int) -> str:
+    """Say how many projects there are and what of them waits, besides the ``needs`` that wait for a person."""
     due = sum(row.due and not row.taken_back for row in rows)
     back = sum(bool(row.taken_back) for row in rows)
     taken = f", {back} taken back" if back else ""
     waiting, backlog = sum(row.waiting for row in rows), sum(row.backlog for row in rows if not row.taken_back)
     new = f", {backlog} of them not looked at yet" if backlog else ""
-    return bold(
-        f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {counted(waiting, 'fact')} waiting{new}"
-    )
+    waits = counted(max(waiting - needs, 0), "fact waits", "facts wait")
+    return bold(f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {waits} for more sessions{new}")
 
 
 def every(rows: "list[Standing]") -> Iterator[str]:
@@ -136,6 +135,9 @@ def short(rows: "list[Standing]", room: int | None) -> list[str]:
     names = short_names(row.project for row in rows)
     wide = min(max(len(name) for name in names.values()), 28)
     found = [""]
+    rule = _rule(rows)
+    last = wrapped(rule, first="  too few sessions: ", rest=" " * 6, width=screen_width()) if rule else []
+    room = None if room is None else room - len(last)
     ordered = sorted(rows, key=lambda row: (not _needs(row), not row.due, bool(row.taken_back), row.due_at or "9"))
     for number, row in enumerate(ordered):
         needs = _needs(row)
@@ -143,10 +145,10 @@ def short(rows: "list[Standing]", room: int | None) -> list[str]:
         draw = bad if row.problem else open_to if needs else good if row.due else str
         lines = wrapped(needs or _otherwise(row), first=first, rest=" " * 6, width=screen_width(), draw=draw)
         if room is not None and len(found) + len(lines) > room:
-            found.append(f"  and {len(ordered) - number} more  (--all tells everything, --project NAME of one)")
-            return found
+            more = f"  and {len(ordered) - number} more  (--all tells everything, --project NAME of one)"
+            return [*found, *last, more]
         found += lines
-    return [*found, dim("  --all tells everything about each of them, --project NAME about one")]
+    return [*found, *last, dim("  --all tells everything about each of them, --project NAME about one")]
 
 
 def _needs(row: "Standing") -> str:
@@ -164,7 +166,8 @@ def _otherwise(row: "Standing") -> str:
     size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
     if row.taken_back:
         return f"taken back {short_time(row.taken_back)}: it learns again from new sessions ({size})"
-    closed = next((_CLOSED.get(gate.gate, gate.reason) for gate in row.gates if not gate.passed), "")
+    closed = next((gate.reason for gate in row.gates if not gate.passed), "")
+    closed = "too few sessions for a dream yet" if closed and closed == _few(row) else closed
     when = "due for a dream" if row.due else f"next dream {_from_when(row)}" if row.due_at else closed
     new = f"; {counted(row.backlog, 'fact')} not looked at yet" if row.backlog else ""
     return f"{when or 'nothing to dream of'}{new} ({size})"
@@ -172,9 +175,20 @@ def _otherwise(row: "Standing") -> str:
 
 def _from_when(row: "Standing") -> str:
     """Return from when on a project dreams that the time gate stops now, and whether that is all that stops it."""
-    at = short_time(row.due_at)
-    is_all = all(gate.passed or gate.gate != "sessions" for gate in row.gates)
-    return f"from {at} on" if is_all else f"with more sessions, from {at} on"
+    return f"from {short_time(row.due_at)} on" + (", with more sessions" if _few(row) else "")
+
+
+def _few(row: "Standing") -> str:
+    """Return why a project has too few sessions for a dream, "" where it has enough."""
+    return next((gate.reason for gate in row.gates if gate.gate == "sessions" and not gate.passed), "")
+
+
+def _rule(rows: "list[Standing]") -> str:
+    """Return how many sessions are enough, in the words of the gates that say so; "" where all have enough."""
+    said = sorted({_few(row).partition(": ")[2].partition(" (")[0] for row in rows if _few(row)})
+    heads = " and ".join(dict.fromkeys(one.partition(", or ")[0] for one in said))
+    tails = dict.fromkeys(filter(None, (one.partition(", or ")[2] for one in said)))
+    return ", or ".join(filter(None, [heads, *tails]))
 
 
 def _project(row: "Standing", name: str) -> Iterator[str]:
@@ -193,7 +207,7 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
         yield f"  {good('pass') if gate.passed else open_to('stop')}       {gate.gate}: {gate.reason}"
     if row.waiting:
         since = f", the oldest since {short_time(row.oldest_waiting)}" if row.oldest_waiting else ""
-        yield f"  waiting    {counted(row.waiting, 'fact')} for more evidence or for you{since}"
+        yield f"  waiting    {counted(row.waiting, 'fact')}, for more sessions or for you{since}"
     if row.backlog and not row.taken_back:
         since = f" since {short_time(row.backlog_since)}" if row.backlog_since else ""
         yield f"  backlog    {counted(row.backlog, 'fact')} for the next dream{since}"
@@ -254,12 +268,14 @@ def _how_far(one: "Unfinished") -> str:
     return f"{one.pieces:,} of {one.of:,} pieces read of {counted(one.sessions, 'session')}"
 
 
-def of_morning(found: "Morning") -> Iterator[str]:
+def of_morning(found: "Morning", options: str = "") -> Iterator[str]:
     """Yield what was learned last, and what needs a person: the first that somebody wants to know who comes back."""
     if found.run:
-        yield f"Learned {short_time(found.at)}: {found.told}  (slowwave nights show {found.run})"
+        yield f"Learned {short_time(found.at)}: {found.told}  (slowwave nights show {found.run}{options})"
     if found.needs:
-        yield open_to(f"Waiting for you: {found.needs}") + "  (slowwave review)"
+        yield (
+            open_to(f"Waiting for you: {found.needs}{' or more' * found.needs_more}") + f"  (slowwave review{options})"
+        )
     if found.run or found.needs:
         yield ""
 

@@ -217,6 +217,18 @@ def add_settings_options(parser: Place) -> None:
     )
 
 
+def carried(args: argparse.Namespace, *, with_memory: bool = False) -> str:
+    """Return the options that lead a further command to the same stores and memories, each after a blank.
+
+    ``with_memory`` is for commands that take ``--memory``: ``memory`` and ``review``.
+    """
+    from slowwave.context import given_again  # noqa: PLC0415 - --help stays fast
+
+    sample = getattr(args, "sample", None)
+    folder = getattr(args, "memory", None) if with_memory else None
+    return given_again([sample] if sample else args.store or (), args.config, args.overrides, folder)
+
+
 def add_project_option(parser: Place) -> None:
     """Add ``--project``."""
     parser.add_argument(
@@ -376,11 +388,6 @@ def shortened(text: str, width: int) -> str:
 def harmless(text: str) -> str:
     """Return foreign text without what a terminal would obey; line ends and tabs stay."""
     return text if text.isprintable() else "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
-
-
-def counted(number: int, thing: str, several: str = "") -> str:
-    """Return a number with its noun, ``1 part`` or ``3 parts``; ``several`` is for a noun that takes more than an s."""
-    return f"{number:,} {thing if number == 1 else several or thing + 's'}"
 
 
 def short_time(at: str) -> str:

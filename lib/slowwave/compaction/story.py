@@ -19,6 +19,7 @@ from slowwave.errors import MovedError, RefusedError, SlowwaveError, UsageError
 from slowwave.formats.registry import CLIENTS
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Compaction
+from slowwave.quantities import counted
 from slowwave.report import Gate, Item, Report
 from slowwave.stores.activity import live_reason
 from slowwave.stores.projects import Project
@@ -46,7 +47,10 @@ def compact_sessions(project: Project, sessions: Sequence[StoredSession], run: C
         if sum(run.report.counts.get(name, 0) for name in ("compacted", "pruned", "planned")) >= limit:
             run.report.gates.append(
                 Gate(
-                    "limit", project.key, passed=False, reason=f"{limit} sessions in one run (compaction.max_sessions)"
+                    "limit",
+                    project.key,
+                    passed=False,
+                    reason=f"{counted(limit, 'session')} in one run (compaction.max_sessions)",
                 )
             )
             break

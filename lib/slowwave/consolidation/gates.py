@@ -83,10 +83,9 @@ def session_gate(project: str, changed: Changed, min_sessions: int) -> Gate:
     """Pass when enough sessions changed since the last dream."""
     number = len(changed.sessions)
     since = "" if changed.is_first else " changed since the last dream"
-    needed = f"{min_sessions} needed{' for a first dream' if changed.is_first else ''}"
-    reason = f"{number} session{'' if number == 1 else 's'}{since}, {needed}"
-    if changed.live:
-        reason += f"; {len(changed.live)} in use do not count"
+    live = f" ({len(changed.live)} in use do not count)" if changed.live else ""
+    comes = f"{'a first dream' if changed.is_first else 'the next dream'} comes with {min_sessions}"
+    reason = f"{number} session{'' if number == 1 else 's'}{since}{live}: {comes}"
     return Gate("sessions", project, passed=number >= min_sessions, reason=reason)
 
 
@@ -100,13 +99,12 @@ def or_after_waiting(few: Gate, since: datetime | None, now: datetime, max_wait:
         max_wait: how long it may wait for further sessions.
     """
     day = timedelta(days=1)
+    age = "a week" if max_wait == 7 * day else "a day" if max_wait == day else f"{max_wait / day:g} days"
+    reason = f"{few.reason}, or once something noted here is {age} old"
     if since is None:
-        return Gate(few.gate, few.project, passed=False, reason=f"{few.reason}; no new fact waits")
-    passed = now - since >= max_wait
-    reason = f"{few.reason}, {'but' if passed else 'or'} a fact that has waited {max_wait / day:g} days"
-    return Gate(
-        few.gate, few.project, passed, f"{reason}: the oldest has waited {max(now - since, timedelta()) / day:.1f}"
-    )
+        return Gate(few.gate, few.project, passed=False, reason=reason)
+    reason += f" (the oldest: {max(now - since, timedelta()) / day:.1f} days)"
+    return Gate(few.gate, few.project, passed=now - since >= max_wait, reason=reason)
 
 
 # ``.consolidation_state.json``: when the last dream of a memory folder began (seed 000, read by Cersei as well).

@@ -244,8 +244,8 @@ def _ends(candidate: Candidate) -> bool:
     return candidate.key == RETRACTS or any(one.how != "drop" for one in candidate.replaces)
 
 
-def reject_fact(memory: Path, waiting: Waiting, now: datetime) -> tuple[str, ...]:
-    """Refuse a fact for good; return the candidates that are not taken any more.
+def reject_facts(memory: Path, waiting: Sequence[Waiting], now: datetime) -> tuple[str, ...]:
+    """Refuse facts for good, by one decision; return the candidates that are not taken any more.
 
     Of a memory that contradicts a person's line, it is refused that it does: both stay, and nobody is asked again.
 
@@ -254,7 +254,7 @@ def reject_fact(memory: Path, waiting: Waiting, now: datetime) -> tuple[str, ...
     """
     recover(memory)
     snapshot = read_snapshot(memory)
-    refused = tuple(c.id for c in waiting.candidates) or (waiting.id,)
+    refused = tuple(name for one in waiting for name in (tuple(c.id for c in one.candidates) or (one.id,)))
     at = iso(now)
     name = unused(f"r{at.replace('-', '').replace(':', '')}-{refused[0][:8]}", memory)
     event = Event(v=VERSION, event="reject", dream=name, at=at, candidates=refused, reason="a person rejected it")

@@ -41,6 +41,7 @@ from slowwave.memory.guard import guarded
 from slowwave.memory.rehearsal import noted_in
 from slowwave.memory.transaction import recover, replace_file
 from slowwave.models.base import LanguageModel, Usage
+from slowwave.quantities import counted
 from slowwave.report import PARKED_FOR_REVIEW, Gate, Item, Report
 from slowwave.settings import ConsolidationSettings, Settings
 from slowwave.stores.activity import active_reason
@@ -48,7 +49,7 @@ from slowwave.stores.projects import Project
 
 TRIES = 3
 _GONE = (
-    f"were gone from {INDEX} at once, which looks like an accident; they were put back (take out {MOST_REMOVED} at "
+    f"gone from {INDEX} at once, which looks like an accident, and put back (take out {MOST_REMOVED} at "
     "a time, or raise consolidation.max_loss)"
 )
 
@@ -263,7 +264,7 @@ class _Dream:
             f"{self.project.key}: {w}" for w in (*plan.outcome.warnings, *lost, *snapshot.problems)
         ]
         if gone := snapshot.state.given_back:
-            self.report.warnings.append(f"{self.project.key}: {gone} lines {_GONE}")
+            self.report.warnings.append(f"{self.project.key}: {counted(gone, 'line')} {_GONE}")
         if tools := len(snapshot.state.from_tools):
             self.report.count("foreign_lines_of_tools", tools)
             self.report.warnings.append(f"{self.project.key}: {warning(tools)}")

@@ -39,6 +39,7 @@ from slowwave.observability.night import (
 from slowwave.observability.page import View, view_with, write_page
 from slowwave.observability.progress import Noting, begun, end_note, note_path, settle, watched_by, watcher, write_note
 from slowwave.observability.telemetry import export, log_night, post
+from slowwave.quantities import counted as number_of
 from slowwave.report import Report, counted
 from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
@@ -106,7 +107,6 @@ def conclude(
     )
     night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, settings.alarms))
     known = _known(report, began, settings, environ, projects)
-    night = msgspec.structs.replace(night, needs=len(known.needs))
     found = known.of_dreams(report.dream_ids)
     if began.partial:  # who asked about one project is not told what waits in others
         chosen = {project.key for project in projects}
@@ -306,36 +306,14 @@ def outcome_of(report: Report, *, dry_run: bool = False) -> Outcome:
     run = f"{report.job} {report.run_id}"
     if report.failures:
         name = "Failed" if _failed_share(report) > FAILED_SHARE else "PartlyFailed"
-        return Outcome(name, f"{run} met {_some(len(report.failures), 'failure')}: {_joined(report.failures)}.")
+        return Outcome(name, f"{run} met {number_of(len(report.failures), 'failure')}: {_joined(report.failures)}.")
     if report.parked:
         return Outcome("Parked", f"{run} waits for review: {_joined(report.parked)}.")
     if dry_run:
         return Outcome("Planned", f"{run} was a dry run and changed nothing: it {_deeds(report)}.")
-    if not did_something(report):
+    if not report.did_something:
         return Outcome("Skipped", f"{run} did nothing: {_refusals(report)}.")
     return Outcome("Completed", f"{run} {_deeds(report)}.")
-
-
-def did_something(report: Report) -> bool:
-    """Say whether the run left anything behind."""
-    return bool(
-        report.dream_ids
-        or report.counts.get("candidates")
-        or report.counts.get("extracted")
-        or report.counts.get("replaced")
-        or report.counts.get("compacted")
-        or report.counts.get("removed")
-        or report.counts.get("freed")
-        or report.counts.get("rescued")
-        or report.counts.get("purged")
-        or report.counts.get("openclaw_entries")
-        or report.counts.get("taken_back")
-        or report.counts.get("pruned")
-        or report.counts.get("model_answers")
-        or report.counts.get("model_batch_questions")
-        or report.counts.get("carried_over")
-        or report.counts.get("rolled_back")
-    )
 
 
 def _failed_share(report: Report) -> float:
@@ -375,15 +353,10 @@ def _joined(rows: list[str]) -> str:
 def _deeds(report: Report) -> str:
     """Say what a run did, or a dry run would do, and over what it went."""
     counts = report.counts
-    done = [f"{did} {_some(counts[name], thing)}{where}" for name, did, thing, where in _DEEDS if counts.get(name)]
+    done = [f"{did} {number_of(counts[name], thing)}{where}" for name, did, thing, where in _DEEDS if counts.get(name)]
     said = " and ".join(filter(None, [", ".join(done[:-1]), *done[-1:]])) or "found nothing to keep"
-    return f"{said}, in {_some(counts.get('sessions', 0), 'session')} of {_some(counts.get('projects', 0), 'project')}"
-
-
-def _some(number: int, thing: str) -> str:
-    if number == 1:
-        return f"1 {thing}"
-    return f"{number:,} {thing.removesuffix('y')}ies" if thing.endswith("y") else f"{number:,} {thing}s"
+    sessions, projects = (counts.get(name, 0) for name in ("sessions", "projects"))
+    return f"{said}, in {number_of(sessions, 'session')} of {number_of(projects, 'project')}"
 
 
 # A run is followed from its first moment: a note says that it is at work, and it tells of runs that were stopped.

@@ -15,7 +15,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from slowwave.context import Run, clock_of, new_run_id
+from slowwave.context import Run, clock_of, given_again, new_run_id
 from slowwave.errors import UsageError
 from slowwave.formats.cersei import BARE
 from slowwave.formats.registry import CLIENTS
@@ -170,6 +170,7 @@ def run_of(given: JobParameters, environ: Mapping[str, str]) -> Run:
         force=given.force,
         dry_run=given.dry_run
         or (isinstance(given, EraseParameters | RetainParameters) and not may_apply(given.apply, settings)),
+        options=given_again(given.store, given.config, given.overrides),
     )
 
 

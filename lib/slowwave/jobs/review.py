@@ -20,7 +20,7 @@ from slowwave.consolidation.inbox import (
     inbox,
     parked_dreams,
     reject,
-    reject_fact,
+    reject_facts,
 )
 from slowwave.consolidation.lock import held
 from slowwave.context import Clock
@@ -29,7 +29,7 @@ from slowwave.locks import beside_jobs
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.delivery.files import refresh
 from slowwave.memory.delivery.register import REFUSED
-from slowwave.memory.evidence import Source, sources_of
+from slowwave.memory.evidence import Source, first_line, sources_of
 from slowwave.memory.folder import MemoryFolder, named
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, remembered, urgency
@@ -130,6 +130,17 @@ class Desk:
             raise NotFoundError(self._as_memory(name) or f"{much} for you; slowwave review lists what does")
         return found[0]
 
+    def of_message(self, waits: Waits) -> list[Waits]:
+        """Return all that waits and came from the one message that something came from, itself first; [] for none."""
+        if not waits.ask.message:
+            return []
+        others = [w for w in self.waiting() if w.ask.message == waits.ask.message and w.ask.id != waits.ask.id]
+        return [waits, *others]
+
+    def first_words(self, waits: Waits) -> str:
+        """Return the first line of the message that something came from, "" when that is gone."""
+        return first_line(waits.ask.evidence[0], waits.folder.transcripts, self.redact) if waits.ask.evidence else ""
+
     def sources(self, waits: Waits, most: int = 3) -> list[Source]:
         """Return where it was said, with what stands around it."""
         return sources_of(waits.ask.evidence, waits.folder.transcripts, most, self.redact)
@@ -139,13 +150,14 @@ class Desk:
         """What takes secrets, and what was erased, out of what is shown."""
         return redactor_of(self.settings, self.environ, create=False)
 
-    def decide(self, waits: Waits, verb: Verb, text: str = "") -> Decision:
+    def decide(self, waits: Waits, verb: Verb, text: str = "", *, of_message: bool = False) -> Decision:
         """Carry a person's word out.
 
         Args:
             waits: what it is about.
             verb: accept, reject, or edit: accept it in other words.
             text: edit: what it shall say.
+            of_message: reject: also all else that came from the same message, by one decision.
 
         Raises:
             UsageError: it cannot be reworded, or no words were given.
@@ -156,15 +168,19 @@ class Desk:
             raise UsageError(f"{waits.ask.id} is accepted or rejected as a whole; there are no words of it to edit")
         if verb == "edit" and not text.strip():
             raise UsageError("write what it shall say: slowwave review edit ID TEXT")
+        if of_message and verb != "reject":
+            raise UsageError(f"a whole message is rejected; {verb} what it says one by one")
         memory, now, asked = waits.folder.path, self.clock.now(), waits.ask
         refused: tuple[str, ...] = ()
         with beside_jobs(self.environ):
             if verb == "reject":
                 before = set(read_book(memory).refusals)
-                refused = self._reject(waits, now)
+                together = (self.of_message(waits) if of_message else []) or [waits]
+                refused = self._reject(together, now)
                 (name,) = set(read_book(memory).refusals) - before
                 notes = "1 note is" if len(refused) == 1 else f"{len(refused)} notes are"
-                said = f"Rejected: {notes} never taken again, not in other words either."
+                all_of_it = f" all {len(together)} of one message," if len(together) > 1 else ""
+                said = f"Rejected:{all_of_it} {notes} never taken again, not in other words either."
             else:
                 words = redactor_of(self.settings, self.environ)(text) if verb == "edit" else ""
                 name = self._accept(waits, words, now)
@@ -180,10 +196,11 @@ class Desk:
             return accept(memory, waits.about.id, limits, now).id
         return accept_fact(memory, waits.about, limits, now, words).id
 
-    def _reject(self, waits: Waits, now: datetime) -> tuple[str, ...]:
-        if isinstance(waits.about, Parked):
-            return reject(waits.folder.path, waits.about.id, now)
-        return reject_fact(waits.folder.path, waits.about, now)
+    def _reject(self, together: Sequence[Waits], now: datetime) -> tuple[str, ...]:
+        memory, about = together[0].folder.path, together[0].about
+        if isinstance(about, Parked):
+            return reject(memory, about.id, now)
+        return reject_facts(memory, [w.about for w in together if isinstance(w.about, Waiting)], now)
 
     def drop(self, names: Sequence[str]) -> list[Dropped]:
         """Drop memories at once, each project's by a dream of its own; they never come back in any words.

@@ -22,6 +22,7 @@ from slowwave.journal import remove_leftovers
 from slowwave.memory.folder import NAME, MemoryFolder, global_folder
 from slowwave.models import model_of
 from slowwave.models.base import Account, LanguageModel, Meter, ModelError, read_account
+from slowwave.quantities import counted
 from slowwave.report import Gate, Item, Report, Span
 from slowwave.secrets.redactor import NAMELESS, logger_of
 from slowwave.settings import ModelSettings, Settings
@@ -325,7 +326,8 @@ def fetch_answers(report: Report, settings: Settings, environ: Mapping[str, str]
     _count(report, model_batch_tokens=done.tokens)
     report.warnings += done.problems
     if done.answers or done.failed:
-        text = f"batches brought {done.answers} answers, {done.tokens:,} tokens; {done.failed} questions had none"
+        without = counted(done.failed, "question")
+        text = f"batches brought {counted(done.answers, 'answer')}, {done.tokens:,} tokens; {without} had none"
         report.items.append(Item(settings.model.name, "model", text))
 
 
@@ -342,7 +344,7 @@ def hand_over_questions(report: Report, settings: Settings, environ: Mapping[str
     _count(report, model_batch_questions=handed.questions)
     report.warnings += handed.problems
     if handed.questions:
-        text = f"{handed.questions} questions went out in a batch; their answers are read another night"
+        text = f"{counted(handed.questions, 'question')} went out in a batch; the answers are read another night"
         report.items.append(Item(settings.model.name, "model", text))
 
 
@@ -354,7 +356,7 @@ def note_left_behind(report: Report, settings: Settings, environ: Mapping[str, s
     number = sum(1 for _ in (state_folder(environ) / "batches" / "sent").glob("*.json"))
     if number:
         report.warnings.append(
-            f"{number} batches are on their way to a model, and the answers are not read while model.batch is off"
+            f"{counted(number, 'batch', 'batches')} on the way to a model, not read while model.batch is off"
         )
 
 

@@ -37,7 +37,7 @@ from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import REVIEW, read_ledger
 from slowwave.memory.model import iso, name_from_json
 from slowwave.observability.alarms import REMEMBERING
-from slowwave.observability.lessons import Kind, in_all, learned, remembered
+from slowwave.observability.lessons import Kind, in_all, learned, needs_in, remembered
 from slowwave.observability.night import STOPPED, Alarm, Night, Spent, history_path, read_nights
 from slowwave.observability.progress import AtWork, over_because, read_notes, stopped
 from slowwave.report import Gate
@@ -198,24 +198,21 @@ class Morning(msgspec.Struct):
     numbers: dict[Kind, int] = {}  # how many changes of each kind it made, as far as they were not taken back
     told: str = ""  # all that it made in words, with how much of it was taken back
     needs: int = 0  # how many things wait for a person and are worth their time
+    needs_more: bool = False  # whether more may wait, in projects that were not looked at yet
 
 
-def morning(settings: Settings, environ: Mapping[str, str], last: Night | None, *, project: str = "") -> Morning:
-    """Return what was learned last, and how much waits: what waited after the last run, less what was decided since.
+def morning(settings: Settings, environ: Mapping[str, str], now: datetime, *, project: str = "") -> Morning:
+    """Return what was learned last, and how much waits now, in the folders that ``slowwave review`` looks at.
 
     Raises:
         UnreadableError: a store cannot be read at all.
         NotFoundError: no project matches ``project``.
     """
-    every, _ = remembered(memory_folders(settings, environ, project))
+    folders = memory_folders(settings, environ, project)
+    every, _ = remembered(folders)
     dreams = [dream for one in every for dream in one.dreams if not dream.is_undone]
-    found = Morning()
-    if last is not None and not project:
-        begun = f"{last.began.astimezone(UTC):%Y%m%dT%H%M%SZ}"
-        # the ids of both kinds of decisions begin with their time
-        decided = [dream.id for dream in dreams if dream.is_by_person]
-        decided += [name for one in every for name in one.book.refusals]
-        found.needs = max(last.needs - sum(name[1:17] > begun for name in decided), 0)
+    needs, is_all = needs_in(folders, settings.consolidation, now, environ)
+    found = Morning(needs=needs, needs_more=not is_all)
     changed = [dream for dream in dreams if dream.changes and not dream.is_by_person]
     if changed:
         latest = max(changed, key=lambda dream: (dream.at, dream.id))

@@ -49,12 +49,15 @@ from slowwave.observability.lessons import Learned, planned
 from slowwave.observability.page import learned_lines, literal, weeks_of
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.observability.telemetry import json_logs, log_report
+from slowwave.quantities import counted
 from slowwave.report import NOT_SEARCHED, PARKED_FOR_REVIEW, Item, Report, RetainItem
 from slowwave.retention.audit import Line
 from slowwave.retention.policy import check
-from slowwave.secrets.redactor import NAMELESS, redactor_of
+from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project, chosen_by, left_beside, short_names
+
+log = logger_of(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,7 @@ class Plan:
     manifest: Path = Path()  # who does what where it goes in portions; one file
     batches: int = 0  # number of portions of sessions
     groups: int = 0  # number of portions of projects
+    options: str = ""  # what a command that follows the run up is given again
 
     def logs(self) -> AbstractContextManager[None]:
         """Return what lets a run in portions log where its settings say.
@@ -94,14 +98,22 @@ class Tally:
 
     def add(self, portion: Mapping[str, Report]) -> None:
         """Add the reports of some projects."""
+        names = short_names(self.plan.sessions)
         for key, report in portion.items():
-            log_report(report)
+            log_report(report, names)
             self.projects.setdefault(key, Report(self.plan.job, report.run_id)).absorb(report)
 
     def add_other(self, report: Report) -> None:
         """Add a report about all projects together."""
         log_report(report)
         self.others.append(report)
+
+    def log_the_rest(self) -> None:
+        """Log of how many projects there was nothing to say: a line for each of a fleet would hide what was done."""
+        quiet = sum(not (report.did_something or report.failures) for report in self.projects.values())
+        if quiet:
+            number = counted(quiet, "project")
+            log.info("%s of %d: nothing new, or not due yet", number, len(self.projects))
 
     def lose(self, portion: str, error: object) -> None:
         """Note that a portion broke as a whole; the others go on."""
@@ -127,6 +139,7 @@ class Tally:
 
     def ended(self, run: Run, projects: Sequence[Project]) -> tuple[Report, Concluded | None]:
         """As :meth:`concluded`, of a run over some projects."""
+        self.log_the_rest()
         report, began = self.total(run.environ), self.plan.began
         if self.plan.dry_run:
             report.learned = msgspec.to_builtins(planned(report))
@@ -166,7 +179,8 @@ def plan_run(job: str, run: Run) -> tuple[Plan, Sequence[Project]]:
     for project in projects:
         sessions[project.key] = sessions.get(project.key, 0) + len(project.sessions)
     title = NAMELESS(title_of(job, began.at, projects, dry_run=run.dry_run))
-    return Plan(job, run.dry_run, sessions, report, stages_of(job, run), began, title), projects
+    stages = stages_of(job, run)
+    return Plan(job, run.dry_run, sessions, report, stages, began, title, options=run.options), projects
 
 
 def plan_job(job: str, run: Run) -> Plan:
@@ -337,17 +351,21 @@ def _funnel_row(key: str, sessions: int, given: Report, *, is_done: bool) -> dic
     }
 
 
-def memory_diff(report: Report, diffs: Mapping[str, str]) -> str:
-    """Return what happened to the memories as Markdown: what was learned, then the files' own diffs."""
+def memory_diff(report: Report, diffs: Mapping[str, str], options: str = "") -> str:
+    """Return what happened to the memories as Markdown: what was learned, then the files' own diffs.
+
+    ``options`` are what commands that are named need besides.
+    """
     learned = msgspec.convert(report.learned, Learned)
-    lines = [f"# Memory diff of {report.job} {report.run_id}", "", *learned_lines(learned, report.job, report.run_id)]
+    told = learned_lines(learned, report.job, report.run_id, options)
+    lines = [f"# Memory diff of {report.job} {report.run_id}", "", *told]
     parked = report.parked_projects()
     for project, phases in report.phases.items():
         waits = f" ({PARKED_FOR_REVIEW}, not done)" if project in parked else ""
         lines += [f"- {literal(project)}{waits}: {phases}"]
     lines.append("")
     for dream, diff in diffs.items():
-        lines += [f"## Dream {dream}", "", f"Undo: `slowwave memory undo {dream}`", "", *_fenced(diff), ""]
+        lines += [f"## Dream {dream}", "", f"Undo: `slowwave memory undo {dream}{options}`", "", *_fenced(diff), ""]
     return printable("\n".join(lines)).rstrip() + "\n"
 
 

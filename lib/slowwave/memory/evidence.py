@@ -366,6 +366,30 @@ def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: 
     return list(found.values())[:most]
 
 
+def first_line(piece: Evidence, transcripts: Sequence[Path], redact: Redactor) -> str:
+    """Return the first line of the text that a piece of evidence stands in, without secrets; "" when it is gone."""
+    (checked,) = check_all([piece], transcripts)
+    if checked.finding not in {"ok", "moved"}:
+        return ""
+    texts = list(_texts(_decoded(_bytes_of(checked))))
+    best, _ = _most_alike(texts, " ".join(piece.quote.split()))
+    return next(filter(None, (line.strip() for line in _without_secrets(best, redact).splitlines())), "")
+
+
+def _most_alike(texts: Sequence[str], quote: str) -> tuple[str, float]:
+    """Return the text in which a quote stands, and how surely it does; the first one where there is no quote."""
+    from rapidfuzz import fuzz  # noqa: PLC0415 - the commands that only list things need it not
+
+    def likeness(text: str) -> float:
+        # a word of the quote is no place where all of it stands
+        return fuzz.partial_ratio(quote, text[:20_000]) * min(1.0, len(text) / len(quote))
+
+    if not quote or not texts:
+        return next(iter(texts), ""), _LEAST_ALIKE
+    best = max(texts, key=lambda text: (likeness(text), -len(text)))
+    return best, likeness(best)
+
+
 def said_at(checked: Checked, redact: Redactor, commands: Sequence[str] = ()) -> str:
     """Return what was said where evidence was found, cut around its quote, without secrets; "" when it is gone.
 
@@ -377,19 +401,12 @@ def said_at(checked: Checked, redact: Redactor, commands: Sequence[str] = ()) ->
     """
     if checked.finding not in {"ok", "moved"}:
         return ""
-    from rapidfuzz import fuzz  # noqa: PLC0415 - the commands that only list things need it not
-
     texts = list(_texts(_decoded(_bytes_of(checked))))
     quote = " ".join(checked.evidence.quote.split())
     if not texts:
         return ""
-
-    def likeness(text: str) -> float:
-        # a word of the quote is no place where all of it stands
-        return fuzz.partial_ratio(quote, text[:20_000]) * min(1.0, len(text) / len(quote))
-
-    best = max(texts, key=lambda text: (likeness(text), -len(text))) if quote else texts[0]
-    if quote and likeness(best) < _LEAST_ALIKE:
+    best, likeness = _most_alike(texts, quote)
+    if quote and likeness < _LEAST_ALIKE:
         calls = [text for text in texts if any(command in text for command in commands)]
         return _around(_without_secrets(min(calls, key=len), redact), "") if calls else ""
     # secrets are looked for in the whole text: a cut one would not be known as one

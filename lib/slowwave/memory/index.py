@@ -13,6 +13,7 @@ from slowwave.memory.folder import LOG, PAGE, PAGES, POINTER, pointer_line
 from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.model import Category
 from slowwave.memory.pages import line_cost, line_count, target_of
+from slowwave.quantities import counted
 
 # What an agent loses most by not knowing comes first.
 _WEIGHT: dict[Category, float] = {
@@ -138,8 +139,8 @@ def index_block(
     crowded = tuple(ref for row in left if row.is_theirs for ref in row.refs)
     warning = ""
     if room.is_over or (left and not any(not row.is_theirs for row in taken) and not inside):
-        size = f"{line_count(room.people)} lines, {len(room.people)} bytes of {room.lines} and {room.bytes}"
-        back = f", and {room.left} lines that you took back from a dream" if room.left else ""
+        size = f"{counted(line_count(room.people), 'line')}, {len(room.people)} bytes of {room.lines} and {room.bytes}"
+        back = f", and {counted(room.left, 'line')} that you took back from a dream" if room.left else ""
         warning = (
             f"MEMORY.md: what people wrote and what stands in one piece{back} fills it already ({size}): "
             "nothing else fits; shorten it by hand"

@@ -5,8 +5,11 @@ change, out of what a plan would write there. What needs a person is the inbox, 
 counted. Words stand in the ledgers alone, so what was erased there is in no screen that is drawn later.
 """
 
+import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,10 +17,15 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from slowwave import __version__
 from slowwave.errors import SlowwaveError
+from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.memory.book import Book, replay
+from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import ARRANGED, REVIEW, Event, Sighting, read_ledger
+from slowwave.memory.ledger import FILE as LEDGER
 from slowwave.memory.model import OF_VOICE, PASTED, QUOTED, RETRACTS, Evidence
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings
@@ -29,6 +37,10 @@ Kind = Literal["new", "changed", "replaced", "dropped", "moved"]
 KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "dropped", "moved")
 # folders whose inbox is looked at for one screen: a fleet has more than a person reads in one morning
 MOST_INBOXES = 200
+# counts of inboxes that are kept, with those of folders as they were before
+_MOST_KNOWN = 10_000
+# where something waits, at least one of these is there: notes, memories that lines contradict, dreams
+_WAITING = tuple(f"{OWN_FOLDER}/{name}" for name in (CANDIDATES, LEDGER, "parked"))
 # what a person is asked where only they can say whose words they typed
 _DOUBTS = {
     QUOTED: "it may be a quotation: only you can say whether you meant it yourself",
@@ -67,6 +79,12 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
     is_worth_it: bool = True
     is_said: bool = False  # whether a person's words stand behind it
     evidence: tuple[Evidence, ...] = ()  # where it was said
+
+    @property
+    def message(self) -> str:
+        """What stands for the one message that it came from, "" where it came from several or from none."""
+        records = {piece.sha256 for piece in self.evidence} if self.kind == "fact" else set[str]()
+        return f"{self.project} {records.pop()}" if len(records) == 1 else ""
 
 
 class Dream(msgspec.Struct, kw_only=True):
@@ -305,6 +323,56 @@ def asked(
     if len(folders) > MOST_INBOXES:
         problems.append(f"what waits in {len(folders) - MOST_INBOXES} more projects: slowwave review tells it")
     return sorted(found, key=urgency), problems
+
+
+def needs_in(
+    folders: Sequence[MemoryFolder], settings: ConsolidationSettings, now: datetime, environ: Mapping[str, str]
+) -> tuple[int, bool]:
+    """Return how many things wait in memory folders that are worth a person's time, and whether that is all.
+
+    To find out is to plan a dream, so it is kept for each folder as it is: what nobody touched is not planned again,
+    and of a fleet no more is planned at once than one screen may wait for. A folder that cannot be read counts nothing;
+    whoever looks at it says why.
+    """
+    cache = state_folder(environ) / "waiting.json"
+    try:
+        known = msgspec.json.decode(file_bytes(cache), type=dict[str, int])
+    except (OSError, SlowwaveError, msgspec.MsgspecError, UnicodeDecodeError):
+        known = {}  # it is only what would be found out again
+    found: dict[str, int] = {}
+    new, is_all = 0, True
+    for folder in folders:
+        try:
+            if not any((folder.path / one).exists() for one in _WAITING):
+                continue
+            name = _as_it_is(folder, settings)
+            if name not in known and new == MOST_INBOXES:
+                is_all = False
+                continue
+            new += name not in known
+            found[name] = known[name] if name in known else sum(a.is_worth_it for a in asks_of(folder, settings, now))
+        except (SlowwaveError, OSError):
+            continue
+    if new:
+        with suppress(OSError, SlowwaveError):
+            private_folder(cache.parent)
+            atomic_write(cache, msgspec.json.encode(known | found if len(known) < _MOST_KNOWN else found))
+    return sum(found.values()), is_all
+
+
+def _as_it_is(folder: MemoryFolder, settings: ConsolidationSettings) -> str:
+    """Return what stands for a memory folder and the settings: when it is the same, the same waits."""
+    stamp = hashlib.sha256(f"{__version__} {settings} {folder.is_global}".encode())
+    below = [folder.path]
+    while below:
+        with os.scandir(below.pop()) as entries:
+            for entry in sorted(entries, key=lambda one: one.name):
+                if entry.is_dir(follow_symlinks=False):
+                    below += [] if entry.name == "undo" else [Path(entry.path)]
+                    continue
+                at = entry.stat()
+                stamp.update(f"{entry.path} {at.st_size} {at.st_mtime_ns}\n".encode("utf-8", "surrogateescape"))
+    return stamp.hexdigest()[:32]
 
 
 def asks_of(folder: MemoryFolder, settings: ConsolidationSettings, now: datetime) -> Iterator[Ask]:

@@ -211,6 +211,8 @@ def _commands(ask: Ask) -> str:
 
 def _buttons(known: Known, ask: Ask) -> str:
     yes = '<button name="do" value="accept" class="yes">Accept</button><button name="do" value="reject">Reject</button>'
+    if ask.kind == "fact" and (number := sum(one.message == ask.message != "" for one in known.asks)) > 1:
+        yes += f'<button name="do" value="message">Reject all {number} of this message</button>'
     if ask.kind in ("fact", "everywhere"):
         words = f'<textarea name="text" rows="2">{_text(ask.text)}</textarea>'
         yes += f'<label>In your words {words}</label><button name="do" value="edit">Keep my words</button>'

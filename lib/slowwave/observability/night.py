@@ -103,7 +103,6 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()  # the limits of their indexes
     steps: dict[str, float] = {}  # seconds by step; ``slowest`` are single projects
     slowest: list[Span] = []
-    needs: int = 0  # things that waited for a person after it and were worth their time
     alarms: list[Alarm] = []  # what was raised
     found_by: str = ""  # of a run that was stopped, the run that found it so and put it here
 

@@ -400,14 +400,17 @@ MOST_CHANGES = 100
 MOST_ASKS = 10
 
 
-def markdown_of(view: View) -> str:
-    """Return the report as Markdown; names of projects, memories and reasons are shown letter by letter."""
+def markdown_of(view: View, options: str = "") -> str:
+    """Return the report as Markdown; names of projects, memories and reasons are shown letter by letter.
+
+    ``options`` are what commands that are named need besides.
+    """
     run = view.nights[-1]
-    learned = learned_lines(view.known.of_run(run.run_id), run.job, run.run_id)
+    learned = learned_lines(view.known.of_run(run.run_id), run.job, run.run_id, options)
     return "\n".join([*learned, *(line for section in sections(view) for line in _lines(section))])
 
 
-def learned_lines(found: Learned, job: str, run: str) -> Iterator[str]:
+def learned_lines(found: Learned, job: str, run: str, options: str = "") -> Iterator[str]:
     """Yield what a run learned, and what waits for a person."""
     names = short_names([*(c.project for c in found.changes), *(a.project for a in found.asks)])
     yield from ("## What your agents learned", "", f"{job} {_shown(run)}: {found}.", "")
@@ -422,9 +425,10 @@ def learned_lines(found: Learned, job: str, run: str) -> Iterator[str]:
         yield ""
         left -= len(changes)
     if left < 0:
-        yield from (f"and {-left} more: `slowwave nights show {run}`", "")
+        yield from (f"and {-left} more: `slowwave nights show {run}{options}`", "")
     if found.asks:
-        yield from (f"## Waiting for you: {len(found.asks)}", "", "`slowwave review` asks you one by one.", "")
+        how = f"`slowwave review{options}` asks you one by one."
+        yield from (f"## Waiting for you: {len(found.asks)}", "", how, "")
         for why, alike in by_reason(found.asks[:MOST_ASKS]).items():
             yield from (f"{_shown(why)}:", "") if why else ()
             for ask in alike:

@@ -5,7 +5,7 @@ import socket
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from http.client import HTTPException
@@ -18,7 +18,7 @@ import msgspec
 from slowwave.errors import ServerError, SettingsError
 from slowwave.observability.night import Night
 from slowwave.observability.progress import Watcher, words
-from slowwave.report import Report, Span
+from slowwave.report import Report, Span, counted
 from slowwave.secrets.redactor import NAMELESS, logger_of
 from slowwave.settings.model import AlarmSettings, TelemetrySettings
 
@@ -98,29 +98,52 @@ def _handler(place: str) -> logging.Handler:
         raise SettingsError("telemetry.log_file", place, f"cannot be opened: {error.strerror}") from error
 
 
-def log_step(span: Span) -> None:
-    """Log that a step is over."""
+# what a step is told to have done besides the time that it took
+_TOLD = ("extracted", "candidates", "compacted", "pruned", "replaced", "removed", "rescued", "purged")
+
+
+def is_told(record: logging.LogRecord) -> bool:
+    """Say whether a line is about something that was done or went wrong: who watches a run is told no more of each."""
+    return not getattr(record, "is_routine", False)
+
+
+def log_step(span: Span, done: str = "", *, name: str = "", is_routine: bool = False) -> None:
+    """Log that a step is over.
+
+    Args:
+        span: the step, and how long it took.
+        done: what it did, in words.
+        name: what people call its project.
+        is_routine: nothing was done, see :func:`is_told`.
+    """
     fields = {"event": "step", "step": span.step, "project": span.project, "seconds": round(span.seconds, 3)}
-    log.info("%s of %s: %.1f s", span.step, span.project or "all projects", span.seconds, extra={"fields": fields})
+    about = f"{span.step} of {name or span.project or 'all projects'}"
+    extra = {"fields": fields, "is_routine": is_routine}
+    log.info("%s: %s%.1f s", about, f"{done}, " if done else "", span.seconds, extra=extra)
 
 
-def log_report(report: Report) -> None:
+def log_report(report: Report, names: Mapping[str, str] | None = None) -> None:
     """Log what one step came to: how long it took, what a dream did, and what was refused, damaged or failed.
 
-    Where nobody listens nothing is said: Python itself would print warnings, and the report holds them.
+    Where nobody listens nothing is said: Python itself would print warnings, and the report holds them. ``names`` are
+    what people call projects, by their keys.
     """
     if not log.hasHandlers():
         return
+    names, is_routine = names or {}, not report.did_something
+    done = ", ".join(counted(name, report.counts[name]) for name in _TOLD if report.counts.get(name))
     for span in report.spans:
-        log_step(span)
+        log_step(span, done, name=names.get(span.project, ""), is_routine=is_routine)
     for project, dream in report.phases.items():
         fields = {"event": "dream", "project": project, **msgspec.to_builtins(dream)}
-        phases = dream.told() if dream.gathered or dream.pruned else ("nothing new to dream over",)
-        for number, phase in enumerate(phases):
-            log.info("%s: %s", project, phase, extra={"fields": fields} if number == 0 else None)
+        is_new = bool(dream.gathered or dream.pruned)
+        told = str(dream) if is_new else "nothing new to dream over"
+        extra = {"fields": fields, "is_routine": not is_new}
+        log.info("%s: %s", names.get(project, project), told, extra=extra)
     for gate in report.gates:
         if not gate.passed:
-            log.info("%s: not now: %s", gate.project, gate.reason)
+            name = names.get(gate.project, gate.project)
+            log.info("%s: not now: %s", name, gate.reason, extra={"is_routine": True})
     for warning in report.warnings:
         log.warning("%s", warning)
     for failure in report.failures:

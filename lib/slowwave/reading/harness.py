@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
 import msgspec
@@ -151,14 +151,19 @@ def _text(fields: Mapping[str, object], names: Iterable[str]) -> str:
 
 
 def _replaced(path: str, pairs: Iterable[tuple[str, str]]) -> Change:
-    """Return a change of pieces, each without the lines that stay."""
+    """Return a change of pieces."""
     removed: list[str] = []
     added: list[str] = []
     for old, new in pairs:
-        gone, come = old.split("\n"), new.split("\n")
-        removed += [one for one in gone if one not in come]
-        added += [one for one in come if one not in gone]
+        gone, come = _changed(old.split("\n"), new.split("\n"))
+        removed += gone
+        added += come
     return Change(path, "\n".join(removed), "\n".join(added))
+
+
+def _changed(old: Sequence[str], new: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return lines before and after a change without those that stay, or are only moved."""
+    return [one for one in old if one not in new], [one for one in new if one not in old]
 
 
 def _patched(patch: str) -> Iterator[Change]:
@@ -175,7 +180,8 @@ def _patched(patch: str) -> Iterator[Change]:
                 made |= {path} if line.startswith("*** Add") else set()
         elif path and line.startswith(("-", "+")):
             found[path][line[0] == "+"].append(line[1:])
-    for name, (removed, added) in found.items():
+    for name, lines in found.items():
+        removed, added = _changed(*lines)
         yield Change(name, "\n".join(removed), "\n".join(added), name in made)
 
 

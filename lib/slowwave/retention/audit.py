@@ -27,6 +27,7 @@ from slowwave.files import (
     write_all,
 )
 from slowwave.locks import locked_file
+from slowwave.quantities import counted
 from slowwave.stores.trash import TrashItem
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class AuditLog:
             if seen.n == noted.n and seen.sha256 != noted.sha256:
                 flaws.append(Flaw(seen.n, "is not the line that was written here"))
         if seen.n < noted.n:
-            flaws.append(Flaw(seen.n + 1, f"{noted.n - seen.n} lines are missing at the end"))
+            flaws.append(Flaw(seen.n + 1, f"{counted(noted.n - seen.n, 'line')} missing at the end"))
         if seen.n and not self._head.is_file():
             what = f"or later may be missing: {self._head}, which says how many there are, is gone"
             flaws.append(Flaw(seen.n + 1, what))

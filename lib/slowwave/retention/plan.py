@@ -9,6 +9,7 @@ from typing import NamedTuple
 from slowwave.errors import UnreadableError, told
 from slowwave.formats.notes import entry_note
 from slowwave.formats.openclaw.store import NAME, read_store
+from slowwave.quantities import counted
 from slowwave.report import Item, Report, RetainItem
 from slowwave.retention.audit import BY_RUN, of_item
 from slowwave.retention.context import Context, note_failure, reason_of
@@ -70,7 +71,7 @@ def asked_to_confirm(plan: Plan, run: Context) -> str:
         why = "whatever their age"
     else:
         return ""
-    return f"{number} of {every} sessions would go, {why}: add --confirm {number} (retention.confirm)"
+    return f"{number} of {counted(every, 'session')} would go, {why}: add --confirm {number} (retention.confirm)"
 
 
 def note_plan(plan: Plan, run: Context, waits_for: str) -> None:

@@ -19,7 +19,8 @@ from slowwave.files import archive_folder, file_bytes, home_folder
 from slowwave.formats.claude import PROJECTS, ClaudeCode, persons_files, policy_files, sessions_in_home
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import name_from_json
-from slowwave.report import Item, Report
+from slowwave.quantities import counted
+from slowwave.report import Item, Report, readable
 from slowwave.retention.audit import Told, of_shelved
 from slowwave.retention.context import Context, reason_of
 from slowwave.retention.plan import due_by_client
@@ -134,7 +135,7 @@ def rescue(due: Iterable[Due], run: Context) -> list[str]:
             Item(
                 one.session.id,
                 "rescued",
-                f"{_soon(clients.get(one.session.id, _CLAUDE))}; it lies in the archive, too",
+                _soon(clients.get(one.session.id, _CLAUDE)),
                 one.session.project,
             )
             for one in added
@@ -143,17 +144,18 @@ def rescue(due: Iterable[Due], run: Context) -> list[str]:
     if used > before:
         report.count("rescued_bytes", used - before)
         most = run.rules.rescue_max_bytes
-        limit = "" if most.is_unlimited else f", of {most:,} at most (retention.rescue_max_bytes)"
-        reason = f"{used - before:,} bytes by this run, {used:,} in all{limit}"
+        limit = "" if most.is_unlimited else f" of {readable(most)} at most (retention.rescue_max_bytes)"
+        reason = f"{readable(used - before)} by this run, {readable(used)}{limit} in all"
         report.items.append(Item(os.fspath(folder), "rescue room", reason))
     if not left:
         return []
     report.count("rescue_left_out", len(left))
-    what = f"{len(left)} sessions of {sum(one.size for one in left):,} bytes"
-    room = f"{used:,} of {run.rules.rescue_max_bytes:,} bytes are taken"
+    what = f"{counted(len(left), 'session')} of {readable(sum(one.size for one in left))}"
+    room = f"{readable(used)} of {readable(run.rules.rescue_max_bytes)} are taken"
     who = " and ".join(sorted({one.client for one in left}))
     remedy = "raise retention.rescue_max_bytes, or let the client keep more (cleanupPeriodDays, session.maintenance)"
-    return [f"rescue: {what}, which {who} deletes within {run.rules.rescue}, are not archived: {room}; {remedy}"]
+    when = f"{who} deletes within {run.rules.rescue}"
+    return [f"rescue: no room in the archive for {what}, which {when}: {room}; {remedy}"]
 
 
 def _soon(client: str) -> str:

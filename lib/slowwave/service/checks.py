@@ -41,6 +41,7 @@ from slowwave.models.base import Ask, Meter, ModelError
 from slowwave.models.command import found_program
 from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
+from slowwave.quantities import counted
 from slowwave.service.deployments import server_doubts, worker_command
 from slowwave.service.page_server import served_place
 from slowwave.service.server import HOST, is_healthy, kept_port, named_server
@@ -347,7 +348,9 @@ def archive(environ: Mapping[str, str], *, read_back: bool) -> Iterator[Check]:
         yield Check("archive", ok=False, seen=str(error), fix="let this user read it")
         return
     how = "every byte read back" if read_back else "tables read (--archive reads every byte)"
-    seen = f"{packs} packs with {sessions} sessions, {how}" if packs else "nothing was archived yet"
+    seen = (
+        f"{counted(packs, 'pack')} with {counted(sessions, 'session')}, {how}" if packs else "nothing was archived yet"
+    )
     if problems:
         seen = f"{len(problems)} packs or sessions cannot be read, first: {problems[0]}"
     fix = "restore the pack from a backup; until then nothing of it can be restored" if problems else ""

@@ -2,6 +2,9 @@
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -10,7 +13,10 @@ from slowwave.errors import ServerError, SlowwaveError, UnreadableError, UsageEr
 from slowwave.service.server import load_job, require_server
 
 if TYPE_CHECKING:
+    from uuid import UUID
+
     from prefect.client.orchestration import SyncPrefectClient
+    from prefect.client.schemas.responses import DeploymentResponse
     from prefect.events.schemas.automations import AutomationCore
 
 Document = dict[str, Any]
@@ -93,6 +99,9 @@ def time_zone(asked: str | None) -> str:
 # than it could be is a warning.
 
 POOL_TYPE = "process"
+_PAGE = 200
+# the description of a pool that was made here, by which it is known again when all is taken out
+MADE = "made by slowwave deploy"
 _UNTOLD = object()
 _REMEDY = "start the server with the settings of docs/deploy/server.env"
 # what a server tells of its settings (/admin/settings), whether that is as good as it could be, and what it is when not
@@ -124,7 +133,7 @@ def require_pool(client: "SyncPrefectClient", pool: str, *, create: bool) -> Non
         if not create:
             remedy = f"add --create-pool, or run: prefect work-pool create {pool} --type {POOL_TYPE}"
             raise UsageError(f"the server at {client.api_url} has no work pool {pool}; {remedy}") from error
-        client.create_work_pool(WorkPoolCreate(name=pool, type=POOL_TYPE))
+        client.create_work_pool(WorkPoolCreate(name=pool, type=POOL_TYPE, description=MADE))
     except httpx.HTTPStatusError as error:
         raise ServerError(f"the Prefect server at {client.api_url} refused: {error}") from error
     else:
@@ -244,3 +253,64 @@ def register_automations(client: "SyncPrefectClient") -> list[str]:
             client.create_automation(wanted)
         names.append(wanted.name)
     return names
+
+
+# What was deployed is taken out again: deployments, the pool where it was made here, and automations nobody else needs.
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """What of slowwave a server has, as far as one pool is concerned."""
+
+    deployments: Mapping[str, "UUID"]  # ids by full name
+    pool: str  # the pool, where it was made here and nothing else is deployed to it; else ""
+    automations: Mapping[str, "UUID"]  # ids by name, where no other pool of slowwave needs them
+    kept: tuple[str, ...]  # what stays, and why
+    alive: tuple[str, ...]  # workers of the pool that were heard of lately
+
+
+def deployed(client: "SyncPrefectClient", document: Document, pool: str) -> Deployed:
+    """Return what there is to take out of a server."""
+    from prefect.exceptions import ObjectNotFound  # noqa: PLC0415 - a second that --help does not pay
+
+    ours = {full_name(wanted) for wanted in document["deployments"]}
+    entrypoints = {wanted["entrypoint"] for wanted in document["deployments"]}
+    found: dict[str, UUID] = {}
+    for name in sorted(ours):
+        with suppress(ObjectNotFound):
+            found[name] = client.read_deployment_by_name(name).id
+    others = [one for one in _every_deployment(client) if one.id not in found.values()]
+    kept: list[str] = []
+    if any(one.entrypoint in entrypoints for one in others):
+        kept.append("the automations: deployments of slowwave in other pools need them")
+        there: dict[str, UUID] = {}
+    else:
+        there = {one.name: one.id for wanted in automations() for one in client.read_automations_by_name(wanted.name)}
+    alive: tuple[str, ...] = ()
+    is_ours = False
+    with suppress(ObjectNotFound):
+        in_it = sum(one.work_pool_name == pool for one in others)
+        is_ours = client.read_work_pool(pool).description == MADE and not in_it
+        alive = tuple(w.name for w in client.read_workers_for_work_pool(pool) if w.status == "ONLINE")
+        if not is_ours:
+            why = f"{in_it} other deployments use it" if in_it else "it was not made by slowwave deploy --create-pool"
+            kept.append(f"work pool {pool}: {why} (prefect work-pool delete {pool})")
+    return Deployed(found, pool if is_ours else "", there, tuple(kept), alive)
+
+
+def _every_deployment(client: "SyncPrefectClient") -> "Iterator[DeploymentResponse]":
+    for offset in count(0, _PAGE):
+        page = client.read_deployments(limit=_PAGE, offset=offset)
+        yield from page
+        if len(page) < _PAGE:
+            return
+
+
+def take_out(client: "SyncPrefectClient", found: Deployed) -> None:
+    """Take all of it out: schedules first, so that nothing is started meanwhile, and the pool last."""
+    for deployment in found.deployments.values():
+        client.delete_deployment(deployment)
+    for automation in found.automations.values():
+        client.delete_automation(automation)
+    if found.pool:
+        client.delete_work_pool(found.pool)

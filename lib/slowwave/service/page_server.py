@@ -144,10 +144,14 @@ class Pages:
         verb, name = given.get("do", ""), given.get("id", "")
         if verb == "undo":
             return desk.take_back(name).text
+        of_message = verb == "message"
+        verb = "reject" if of_message else verb
         chosen: list[Verb] = [one for one in VERBS if one == verb]
         if not chosen:
             return f"{verb!r} is nothing that can be done here"
-        done = desk.decide(desk.find(name, given.get("project", "")), chosen[0], given.get("text", ""))
+        done = desk.decide(
+            desk.find(name, given.get("project", "")), chosen[0], given.get("text", ""), of_message=of_message
+        )
         self.undo = done.id
         return " ".join((done.text, *done.warnings))
 

@@ -39,7 +39,9 @@ def test_archived_evidence_verifies_and_shows_its_words(tmp_path: Path, capsys: 
 
     data = json.loads(run(capsys, house, "verify", "--json"))
     assert (data["checked"], data["moved"], data["archived"], data["lost"], data["problems"]) == (1, 1, 1, 0, [])
-    assert "moved 1, changed 0, lost 0, archived 1" in run(capsys, house, "verify")
+    told = run(capsys, house, "verify")
+    assert "Memories: 1, each with all of its evidence\nPieces of evidence: 1: 0 as they were, 1 found at" in told
+    assert "another place (1 in the archive)\n" in told
     after = json.loads(run(capsys, house, "why", memory, "--json"))["evidence"][0]
     assert (after["finding"], after["archived"], after["found"]) == ("moved", True, f"{pack}{path}")
     assert after["said"] == before["said"]
@@ -47,7 +49,9 @@ def test_archived_evidence_verifies_and_shows_its_words(tmp_path: Path, capsys: 
     assert f"moved, archived {pack}{path}" in why
     assert f"> {before['said']}" in why
     pack.write_bytes(b"")
-    assert "lost 1" in run(capsys, house, "verify", code=6)
+    assert "Memories: 1, 1 of them without all of their evidence\nPieces of evidence: 1: 0 as they were, 1 lost" in run(
+        capsys, house, "verify", code=6
+    )
 
 
 def test_a_dream_takes_up_what_was_archived_before_it(tmp_path: Path) -> None:

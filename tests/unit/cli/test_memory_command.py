@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import sqlite3
 import time
 from pathlib import Path
@@ -341,7 +342,7 @@ def test_drop_takes_one_memory_out_at_once_for_good_and_undo_brings_it_back(
     house.extract(house.candidate("we use bun.", session="d", confidence=0.99))
     house.dream()
     assert [m.text for m in read_book(house.memory).active] == ["Never push on a Friday"]
-    dream = told.split()[-1]
+    dream = re.findall(r"memory undo (\S+)", told)[0]
     assert f"Taken back: {dream}" in _run(capsys, house, "undo", dream)
     assert visible_files(house.memory)["MEMORY.md"] == before["MEMORY.md"]
     assert _id_of(house, "We use bun") == name
@@ -455,7 +456,7 @@ def test_the_list_says_that_what_was_accepted_and_taken_back_waits(
     ask = json.loads(_run(capsys, house, "review", "--json"))["id"]
     _run(capsys, house, "review", "accept", ask)
     _run(capsys, house, "undo", read_book(house.memory).dreams[-1])
-    assert "it waits in slowwave review again" in _run(capsys, house, "list")
+    assert f"it waits in slowwave review --memory {house.memory} again" in _run(capsys, house, "list")
     assert "Never push on a Friday" in _run(capsys, house, "review", "list", "--all")
 
 

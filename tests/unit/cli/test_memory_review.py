@@ -1,6 +1,7 @@
 """``slowwave review``: doubted facts of the miners and of a model, there and back through every answer."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -193,7 +194,8 @@ def test_what_only_waits_for_evidence_is_counted_and_not_put_before_a_person(hou
     shown = memory("review")
     assert RULE in shown
     assert "The cache is slow" not in shown
-    left = "2 more wait for evidence, not for you: slowwave review list --all shows 1; 1 is less than 20% sure"
+    how = f"slowwave review list --all --memory {house.memory} shows 1"
+    left = f"2 more wait for evidence, not for you: {how}; 1 is less than 20% sure"
     assert shown.splitlines()[-1] == left
     assert "The cache is slow" in memory("review", "list", "--all")
     assert [row["is_worth_it"] for row in waiting(memory)] == [True, False]
@@ -236,6 +238,48 @@ def test_a_person_rewords_rejects_undoes_and_leaves(house: House, capsys: pytest
     assert sit(house, "er", REWORDED) == 0
     assert active(house) == [REWORDED]
     assert sit(house, "") == 0
+
+
+def report(house: House) -> tuple[str, ...]:
+    """Let one pasted message say three things and another one say one; return their ids, as review lists them."""
+    first = doubted(house, EXTRACTORS[0], "Findings of the audit.\nThe queue must be drained. The cache is cold.")
+    parts = ("The queue must be drained", "The cache must stay cold", "The proxy must keep its logs")
+    said = [msgspec.structs.replace(first, id=f"{n}{first.id[1:]}", text=part) for n, part in enumerate(parts)]
+    house.extract(*said, doubted(house, EXTRACTORS[0], OTHER, "s2", confidence=0.89))
+    house.dream()
+    return tuple(one.id for one in said)
+
+
+def test_all_that_came_from_one_message_is_rejected_and_taken_back_together(house: House, memory: Review) -> None:
+    ids = report(house)
+    listed = memory("review", "list")
+    assert "3 of one message, which begins: Findings of the audit." in listed
+    lines = listed.splitlines()
+    (at,) = [number for number, line in enumerate(lines) if "of one message" in line]
+    assert sum(any(name in line for name in ids) for line in lines[at : at + 7]) == 3  # they stand together
+    assert "a whole message is rejected" in memory("review", "accept", ids[0], "--message", code=2)
+    told = memory("review", "reject", ids[0], "--message")
+    assert "Rejected: all 3 of one message, 3 notes are never taken again" in told
+    assert [row["text"] for row in waiting(memory)] == [OTHER]
+    (name,) = re.findall(r"review undo (\S+)", told)
+    memory("review", "undo", name)
+    assert len(waiting(memory)) == 4
+
+
+def test_a_person_who_goes_through_it_is_told_how_many_a_message_brought(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report(house)
+    assert sit(house, "ml") == 5
+    shown = capsys.readouterr().out
+    assert "3 of what waits came from one message, which begins: Findings of the audit." in shown
+    assert "3 decided, 1 left." in shown
+    assert [waits.ask.text for waits in desk(house).waiting()] == [OTHER]
+    # taken back, it is asked again
+    name = re.findall(r"review undo (\S+)", shown)[0]
+    desk(house).take_back(name)
+    assert sit(house, "mullll") == 5
+    assert "0 decided, 4 left." in capsys.readouterr().out
 
 
 def test_an_answer_to_what_has_changed_meanwhile_is_told_and_the_next_is_asked(

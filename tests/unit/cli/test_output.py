@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from slowwave.cli.terminal import counted, say, say_json, warn
+from slowwave.cli.terminal import say, say_json, warn
+from slowwave.quantities import counted
 
 ODD = b"caf\xe9".decode("utf-8", "surrogateescape")
 

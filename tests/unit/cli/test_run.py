@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -58,6 +60,34 @@ def test_two_nights_over_the_sample_leave_the_home_that_they_are_given_empty(own
     assert {p.name for p in (tmp_path / "sample").iterdir()} == {
         *(".claude", ".codex", ".local", ".pi", ".slowwave-sample.json", "config", "state")
     }
+
+
+FOLLOWING = re.compile(r"slowwave (?:nights|memory|review|run) [^\n;,)]*")
+
+
+def test_what_a_run_over_another_store_names_leads_there_again(store: Path, capsys: pytest.CaptureFixture[str]):
+    elsewhere = store.rename(store.with_name("another home"))
+    assert direct("--store", str(elsewhere)) == DONE
+    named = FOLLOWING.findall(capsys.readouterr().out)
+    assert len({line.split()[2] for line in named}) >= 4  # show, list, drop, undo
+    assert [line for line in named if f"--store '{elsewhere}'" not in line] == []
+    show = next(line for line in named if " show " in line)
+    assert main(shlex.split(show)[1:]) == DONE
+    shown = FOLLOWING.findall(capsys.readouterr().out)
+    assert shown
+    assert [line for line in shown if f"--store '{elsewhere}'" not in line] == []
+
+
+@pytest.mark.parametrize("line", ["nights", "status", "memory list", "review list", "nights show"])
+def test_what_a_look_at_another_store_names_leads_there_again(
+    line: str, store: Path, capsys: pytest.CaptureFixture[str]
+):
+    direct("--store", str(store))
+    capsys.readouterr()
+    main([*line.split(), "--store", str(store), "--set", "memory.elsewhere=off"])
+    named = FOLLOWING.findall(capsys.readouterr().out)
+    assert named
+    assert [one for one in named if f"--store {store} --set memory.elsewhere=off" not in one] == []
 
 
 def test_require_turns_a_closed_gate_into_its_own_code(store: Path):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any, get_args
 
@@ -48,6 +49,20 @@ def test_a_preview_a_run_its_coverage_and_its_rollback(world: World, capsys: pyt
     _, words, _ = run(world, capsys, "--rollback", done["run_id"])
     assert "1  piece was taken back" in words
     assert world.memories() == {}
+
+
+def test_a_run_that_is_taken_up_still_knows_the_store_that_it_was_begun_with(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("slowwave.jobs.backfill.run._contained", stop)
+        assert main(["run", "backfill", "--direct", "--store", str(world.store)]) != DONE
+    (name,) = re.findall(r"--resume (\S+)", capsys.readouterr().err)
+    assert main(["run", "backfill", "--direct", "--resume", name]) == DONE
+    assert f"slowwave run consolidate --force --store {world.store}\n" in capsys.readouterr().out
 
 
 def test_the_words_name_the_way_back(world: World, capsys: pytest.CaptureFixture[str]):
@@ -103,6 +118,15 @@ def test_whatever_is_not_read_of_a_range_is_shown():
     counts |= {"unreadable": 7, "beyond_limit": 7}
     report: dict[str, Any] = {"run_id": "b1", "items": [], "counts": counts, "failures": [], "warnings": []}
     assert sum(line.split()[0] == "7" for line in list(lines(report))[1:]) == len(counts)
+
+
+def test_what_is_so_of_many_projects_is_told_once():
+    items = [
+        {"target": f"/m{n}", "action": "rolled-back", "reason": "1 piece taken back", "project": f"/m{n}"}
+        for n in range(20)
+    ]
+    report: dict[str, Any] = {"run_id": "b1", "items": items, "counts": {}, "failures": [], "warnings": []}
+    assert list(lines(report))[1:] == ["  rolled-back  1 piece taken back in each of 20 projects"]
 
 
 def test_the_status_of_one_that_is_taken_back_in_part(world: World, capsys: pytest.CaptureFixture[str]):

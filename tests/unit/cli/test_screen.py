@@ -149,6 +149,21 @@ def test_what_a_dry_run_would_learn_does_not_read_as_done():
     assert "Very nice" not in dry
 
 
+def test_what_waits_for_a_person_is_counted_beside_what_waits_for_more_sessions():
+    asks = [Ask(kind="fact", project=KEY, id=f"a{n}", text="Use uv", why="a quotation") for n in range(2)]
+    shown = screen(Report("nightly", "r1", counts={"waiting": 5}, learned=learned(asks=asks)))
+    assert "Waiting for you: 2" in shown
+    assert "In numbers: 2 facts wait for you, 3 facts wait for more sessions" in shown
+
+
+def test_sessions_that_were_archived_for_one_reason_are_told_by_project_and_with_their_room():
+    items = [Item(f"s{n}", "rescued", "Claude Code would delete it soon", f"-home-ann-p{n % 3}") for n in range(40)]
+    items.append(Item("/data/archive", "rescue room", "7.6 MB by this run, 7.6 MB of 5.0 GB at most in all"))
+    shown = screen(Report("retain", items=items))
+    assert shown.count("would delete it soon") == 1
+    assert "would delete it soon: 14 of p0, 13 of p1, 13 of p2 (--json names each)\n  /data/archive: 7.6 MB by" in shown
+
+
 def test_what_was_left_out_is_counted_in_words():
     shown = screen(Report("extract", counts={"redacted": 2, "too_weak": 1, "bytes_read": 9}))
     assert "Left out: 2 secrets, each replaced by a fingerprint, 1 remark too unsure to be noted" in shown

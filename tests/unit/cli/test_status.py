@@ -2,6 +2,7 @@
 
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from slowwave.cli.status import every, of_nights, retention_lines, short
 from slowwave.jobs.status import Budget, Kept, Lately, Standing
 from slowwave.observability.night import Alarm, append_night, history_path
 from slowwave.report import Gate
+from slowwave.samples import build
 from tests.unit.observability.nights import a_night
 
 
@@ -44,8 +46,11 @@ def test_nothing_is_said_before_the_first_night() -> None:
     assert list(of_nights(Lately())) == []
 
 
+FEW = "1 session changed since the last dream: the next dream comes with 5"
+
+
 def a_project(name: str, **more: Any) -> Standing:
-    gates = [Gate("sessions", name, passed=False, reason="1 session changed since the last dream, 5 needed")]
+    gates = [Gate("sessions", name, passed=False, reason=FEW)]
     return Standing(f"-home-ann-{name}", "/m", 3, gates=gates, memories=1, **more)
 
 
@@ -62,9 +67,10 @@ def test_of_many_projects_those_that_need_somebody_come_first_and_the_rest_is_co
     assert told[1] == "  parked  1 dream waiting for you (slowwave review)"
     assert told[2] == "  gone    problem: no such folder"
     assert told[3] == "  due     due for a dream (3 sessions, 1 memory)"
-    assert told[4] == "  p00     too few changed sessions for a dream yet (3 sessions, 1 memory)"
-    assert told[-1].startswith("  and 12 more  (--all")
-    assert len(short(rows, None)) == 1 + 35 + 1
+    assert told[4] == "  p00     too few sessions for a dream yet (3 sessions, 1 memory)"
+    assert "  too few sessions: the next dream comes with 5" in told
+    assert told[-1].startswith("  and 13 more  (--all")
+    assert len(short(rows, None)) == 1 + 35 + 1 + 1
 
 
 def test_a_terminal_shows_as_much_as_it_has_room_for_and_a_pipe_everything(
@@ -132,10 +138,10 @@ def test_a_dream_is_promised_for_a_time_only_where_the_time_is_all_that_it_waits
     comes = a_project("comes", due_at="2026-03-02T22:00:00Z")
     comes.gates = [closed, Gate("sessions", "p", passed=True, reason="5 sessions changed")]
     told = "\n".join([*short([waits, comes], None), *every([waits, comes])])
-    assert "waits  next dream with more sessions, from 2026-03-02 22:00 on (" in told
+    assert "waits  next dream from 2026-03-02 22:00 on, with more sessions (" in told
     assert "comes  next dream from 2026-03-02 22:00 on (" in told
     assert [line for line in told.splitlines() if "next due" in line] == [
-        "  next due   with more sessions, from 2026-03-02 22:00 on",
+        "  next due   from 2026-03-02 22:00 on, with more sessions",
         "  next due   from 2026-03-02 22:00 on",
     ]
 
@@ -148,3 +154,35 @@ def test_what_is_archived_before_a_client_deletes_it_is_told_with_its_room() -> 
     assert list(retention_lines(Kept(rescue="8d", rescued=1, rescued_bytes=2000)))[2] == (
         f"  rescue     {room}: 2.0 kB so far"
     )
+
+
+def test_what_waits_is_what_review_lists_whatever_ran_last(
+    own_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, elsewhere = (build(tmp_path / name, datetime.now(UTC)).home for name in ("here", "elsewhere"))
+
+    def waiting(*more: str) -> tuple[int, int]:
+        capsys.readouterr()
+        main(["review", "list", "--json", "--store", str(here), *more])
+        listed = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        main(["status", "--json", "--store", str(here), *more])
+        told = json.loads(capsys.readouterr().out)["learned"]["needs"]
+        return told, sum(one["is_worth_it"] for one in listed)
+
+    assert own_home != here
+    main(["run", "nightly", "--direct", "--store", str(here)])
+    told, listed = waiting()
+    assert told == listed > 1
+    main(["run", "nightly", "--direct", "--store", str(elsewhere), "--project", "quill"])
+    assert waiting() == (listed, listed)
+    of_one, in_list = waiting("--project", "quill")
+    assert of_one == in_list < listed
+    main(["review", "list", "--json", "--store", str(here)])
+    one = json.loads(capsys.readouterr().out.splitlines()[0])["id"]
+    main(["review", "reject", one, "--store", str(here)])
+    assert waiting() == (listed - 1, listed - 1)
+    # what nobody touched is not planned again
+    monkeypatch.setattr("slowwave.observability.lessons.asks_of", None)
+    capsys.readouterr()
+    main(["status", "--store", str(here)])
+    assert f"Waiting for you: {listed - 1}  (slowwave review --store {here})\n" in capsys.readouterr().out

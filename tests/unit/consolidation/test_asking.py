@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.consolidation.inbox import accept_fact, inbox, reject_fact
+from slowwave.consolidation.inbox import accept_fact, inbox, reject_facts
 from slowwave.consolidation.job import consolidate_project
 from slowwave.consolidation.proposals import Entry
 from slowwave.consolidation.questions import shown_entries
@@ -189,7 +189,7 @@ def test_what_an_agent_says_against_a_person_is_put_before_them_and_only_once(tm
     (waiting,) = inbox(folder.memory, (), ConsolidationSettings(), folder.clock.now())
     assert waiting.against is not None
     assert waiting.against.text == "Whoever is on call uploads builds by hand"
-    reject_fact(folder.memory, waiting, folder.clock.now())
+    reject_facts(folder.memory, [waiting], folder.clock.now())
     assert asked() == []
     assert _active(folder) == {OLD, NEW}
 

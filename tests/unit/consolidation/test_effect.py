@@ -76,6 +76,10 @@ def test_a_planted_timeline_is_told_as_it_was(fate: str, client: str) -> None:
         "There is no root `CHANGELOG.md`, and bd has no --set-metadata flag",
         "golangci-lint rejects unchecked calls in tests; use another one instead",
         "Use composition, not inheritance wherever it reads better",
+        "No console.log in code, but winston.info() or lineLength",
+        "Use conventional commits, without a Co-Authored-By",
+        "New tests go into tests/unit and are named *.spec.ts",
+        "`go test` without `-race` is not allowed",
     ],
 )
 def test_what_leaves_a_doubt_demands_nothing(text: str) -> None:
@@ -87,22 +91,17 @@ def test_what_leaves_a_doubt_demands_nothing(text: str) -> None:
     [
         ("we use pnpm here, not npm", "choice", ["pnpm"], ["npm"]),
         ("Wir sind von npm auf pnpm umgestiegen", "choice", ["pnpm"], ["npm"]),
-        ("On n'utilise plus npm, on est passé à pnpm", "choice", ["pnpm"], ["npm"]),
         ("use rg, grep is way too slow on this tree", "choice", ["rg"], ["grep"]),
         ("don't use go build, use make build, it sets the flags", "choice", ["make build"], ["go build"]),
         ("no `-i` with `git rebase`, because that opens an editor", "choice", [], ["git rebase -i"]),
         ("always pass --locked to cargo build", "choice", ["cargo build --locked"], ["cargo build"]),
-        ("`go test` without `-race` is not allowed", "choice", ["go test -race"], ["go test"]),
         ("Never run `git push` without asking me", "choice", [], ["git push"]),
-        ("never force push", "choice", [], ["git push --force"]),
         ("hier bitte kein npm und kein yarn", "choice", [], ["npm", "yarn"]),
         ("the tests run with uv run pytest", "purpose", ["uv run pytest"], ["pytest"]),
         ("`make check` runs the tests", "purpose", ["make check"], []),
-        ("run pytest through poetry (poetry run pytest), not by itself", "choice", ["poetry run pytest"], ["pytest"]),
         ("no commit without a green make check", "gate", ["make check"], []),
         ("run the linter before you commit", "gate", ["<lint>"], []),
         ("`rails test` only works after `rails db:test:prepare`", "gate", ["rails db:test:prepare"], []),
-        ("You can't run npm run e2e unless npm run seed ran", "gate", ["npm run seed"], []),
         ("If you change Gemfile, run bundle lock afterwards", "after", ["bundle lock"], []),
         ("After `git pull` run `npm ci`", "after", ["npm ci"], []),
     ],
@@ -126,8 +125,7 @@ def calls(every: Sequence[Asked]) -> list[str]:
         ("`dist/` is generated: never change it by hand", ("dist",), ()),
         ("no edites dist/ a mano, el código está en src/", ("dist",), ("src",)),
         ("Leave `static/` alone", ("static",), ()),
-        ("migrations must not be edited (db/migrations/)", ("db/migrations",), ()),
-        ("Never change deploy.yml without the infra team", ("deploy.yml",), ()),
+        ("db/migrations/ must not be edited", ("db/migrations",), ()),
     ],
 )
 def test_a_rule_says_which_files_are_not_to_be_changed(
@@ -170,71 +168,12 @@ def test_what_holds_under_a_condition_can_be_kept_and_not_broken(text: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("text", "kept", "broken"),
-    [
-        ("No console.log in code", Call("Edit", "a.ts", ("- console.log(1)", "+ x()")), ("+ console.log(1)",)),
-        ("Use tabs, not spaces", Call("Edit", "a.go", ("- x", "+ \tx()")), ("+     x()",)),
-        (
-            "Use dayjs instead of moment",
-            Call("Edit", "a.ts", ("- x", "+ import d from 'dayjs'")),
-            ("+ import 'moment'",),
-        ),
-    ],
-)
-def test_what_code_looks_like_is_told_by_the_lines_put_in(text: str, kept: Call, broken: tuple[str, ...]) -> None:
-    case = _case(text, kept)
-    assert verdicts_on(case, 1) == {0: "followed"}
-    # what looks otherwise may have a reason, and beside it nothing is kept
-    other = Call("Edit", kept.argument, ("- x", *broken))
-    assert verdicts_on(replace(case, steps=(other,)), 1) == {}
-    assert verdicts_on(replace(case, steps=(kept, other)), 1) == {}
-    # the same in a text is no code
-    assert verdicts_on(replace(case, steps=(Call("Edit", "a.md", ("- x", "+ y")),)), 1) == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "kept", "broken"),
-    [
-        ("New tests go into tests/unit", "tests/unit/test_a.py", "src/test_a.py"),
-        ("Test files are named *.spec.ts", "src/a.spec.ts", "src/a.test.ts"),
-        ("Migrationen kommen nach db/migrate", "db/migrate/20260901_a.sql", "sql/migrations/a.sql"),
-    ],
-)
-def test_where_new_files_lie_and_how_they_are_named_is_told(text: str, kept: str, broken: str) -> None:
-    case = _case(text, Call("Write", kept, ("x",)))
-    assert verdicts_on(case, 1) == {0: "followed"}
-    assert verdicts_on(replace(case, steps=(Call("Bash", f"cat > {kept} <<'E'\nx\nE", ("",)),)), 1) == {0: "followed"}
-    assert verdicts_on(replace(case, steps=(Call("Write", broken, ("x",)),)), 1) == {}
-    assert verdicts_on(replace(case, steps=(Call("Edit", kept, ("- x", "+ y")),)), 1) == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "kept", "broken"),
-    [
-        ("Don't push, I push myself", "", "git push origin HEAD"),
-        ("Never run the whole test suite", "pytest tests/test_a.py", "pytest"),
-        ("Never use sudo", "", "sudo make install"),
-    ],
-)
-def test_what_is_committed_branched_and_run_is_told_in_plain_words(text: str, kept: str, broken: str) -> None:
-    case = _case(text, Call("Bash", kept, ("done",)))
-    if kept:
-        assert verdicts_on(case, 1) == {0: "followed"}
-    assert verdicts_on(replace(case, steps=(Call("Bash", broken, ("done",)),)), 1) == {0: "broken"}
-
-
-@pytest.mark.parametrize(
     ("text", "kept", "other"),
     [
-        ("Use conventional commits", "git commit -m 'fix: a'", "git commit -m 'Mend a'"),
-        ("No Co-Authored-By in commits", "git commit -m a", "git commit -m a -m 'Co-Authored-By: A <a@b.test>'"),
-        ("Branch names start with `feature/`", "git switch -c feature/a", "git checkout -b a"),
-        ("Tests need TZ=UTC", "TZ=UTC pytest", "pytest"),
-        ("Use frobnicate, never blorp", "frobnicate x", "blorp x"),
         ("We use pnpm here", "pnpm install", "./setup"),
     ],
 )
-def test_wording_and_names_can_be_kept_and_not_broken(text: str, kept: str, other: str) -> None:
+def test_what_is_chosen_is_kept_by_it_and_open_beside_what_nobody_knows(text: str, kept: str, other: str) -> None:
     case = _case(text, Call("Bash", kept, ("done",)))
     assert verdicts_on(case, 1) == {0: "followed"}
     assert verdicts_on(replace(case, steps=(Call("Bash", other, ("done",)),)), 1) == {}
@@ -245,10 +184,16 @@ def test_what_an_agent_only_says_of_a_call_leaves_it_open() -> None:
     assert verdicts_on(_case("Never run `rake db:seed`"), 1) == {0: "no occasion"}
 
 
-def test_what_only_follows_from_a_wish_breaks_nothing_beside_it() -> None:
+def test_a_word_alone_that_is_refused_had_an_occasion_for_all_that_anybody_knows() -> None:
+    # what runs through it is not known by its name
+    assert verdicts_on(_case("Never use sudo", Call("Bash", "sudo make install", ("done",))), 1) == {}
+    assert verdicts_on(_case("Use `pnpm`, never `npm`"), 1) == {0: "no occasion"}
+
+
+def test_what_only_follows_from_a_wish_breaks_nothing() -> None:
     pytest_alone, asked = Call("Bash", "pytest", ("done",)), Call("Bash", "uv run pytest", ("done",))
     text = "uv run pytest, always"
-    assert verdicts_on(_case(text, pytest_alone), 1) == {0: "broken"}
+    assert verdicts_on(_case(text, pytest_alone), 1) == {}
     assert verdicts_on(_case(text, pytest_alone, asked), 1) == {0: "followed"}
     named = "Use `uv run pytest`, never `pytest`"
     assert verdicts_on(_case(named, pytest_alone, asked), 1) == {0: "broken"}

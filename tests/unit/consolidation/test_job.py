@@ -38,8 +38,8 @@ def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
     house = _house(tmp_path, 4)
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", False)]
-    few = "4 sessions, 5 needed for a first dream"
-    assert report.gates[1].reason == f"{few}, or a fact that has waited 7 days: the oldest has waited 0.7"
+    few = "4 sessions: a first dream comes with 5"
+    assert report.gates[1].reason == f"{few}, or once something noted here is a week old (the oldest: 0.7 days)"
     house.session("e", "one more")
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", True), ("lock", True)]
@@ -61,13 +61,14 @@ def test_a_candidate_that_waits_for_a_week_needs_no_further_sessions(tmp_path: P
     house.clock.advance(days=1)
     report = house.dream(force=False)
     assert len(report.dream_ids) == 1
-    few = "3 sessions, 5 needed for a first dream"
-    assert report.gates[1].reason == f"{few}, but a fact that has waited 7 days: the oldest has waited 7.7"
+    few = "3 sessions: a first dream comes with 5"
+    assert report.gates[1].reason == f"{few}, or once something noted here is a week old (the oldest: 7.7 days)"
     # what that dream has looked at waits for nothing
     before = _everything(house)
     house.clock.advance(days=30)
     report = house.dream(force=False)
-    none = "0 sessions changed since the last dream, 5 needed; no new fact waits"
+    few = "0 sessions changed since the last dream: the next dream comes with 5"
+    none = f"{few}, or once something noted here is a week old"
     assert (report.gates[-1].passed, report.gates[-1].reason) == (False, none)
     assert _everything(house) == before
 

@@ -64,7 +64,7 @@ def test_old_short_sessions_are_remembered_in_the_first_night(tmp_path: Path) ->
     report = night(home)
     assert len(report.dream_ids) == 1
     (reason,) = (gate.reason for gate in report.gates if gate.gate == "sessions")
-    assert reason.startswith("1 session, 5 needed for a first dream, but a fact that has waited 7 days")
+    assert reason.startswith("1 session: a first dream comes with 5, or once something noted here is a week old (the")
 
 
 def test_a_month_of_small_talk_in_several_projects_raises_no_alarm(tmp_path: Path) -> None:
@@ -82,6 +82,6 @@ def test_status_says_what_a_project_waits_for(tmp_path: Path) -> None:
     night(home)
     (row,) = standings(Settings(), home.environ, home.clock)[0]
     (reason,) = (gate.reason for gate in row.gates if not gate.passed)
-    assert (row.due, "or a fact that has waited 7 days: the oldest has waited" in reason) == (False, True)
+    assert (row.due, "or once something noted here is a week old (the oldest: " in reason) == (False, True)
     home.clock.advance(days=7)
     assert standings(Settings(), home.environ, home.clock)[0][0].due

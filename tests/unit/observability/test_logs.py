@@ -11,7 +11,7 @@ import pytest
 
 from slowwave.errors import SettingsError
 from slowwave.observability.night import Alarm
-from slowwave.observability.telemetry import json_logs, log_night, log_report, log_step
+from slowwave.observability.telemetry import heard_by, is_told, json_logs, log_night, log_report, log_step
 from slowwave.report import Gate, Phases, Report, Span
 from slowwave.secrets.redactor import logger_of
 from tests.unit.observability.nights import a_night
@@ -84,18 +84,32 @@ def test_what_a_dream_did_and_what_was_refused_damaged_or_failed_are_lines(tmp_p
         phases={"-p": Phases({"person": 2, "claude": 1}, 4, 3, 0), "-q": Phases({"person": 1}, 0, 0, 0)},
     )
     with json_logs(str(tmp_path / "log"), "r7"):
-        log_report(report)
+        log_report(report, {"-p": "shop"})
     assert [(line["level"], line["message"]) for line in lines(tmp_path / "log")] == [
-        ("info", "-p: orient: 3 lines of 2 writers (1 of claude, 2 of person)"),
-        ("info", "-p: gather: 4 facts that no dream had dealt with"),
-        ("info", "-p: consolidate: 3 memories and facts added, merged, updated, replaced or put in order"),
-        ("info", "-p: prune: 0 lines removed, or moved from the index to a topic file"),
+        (
+            "info",
+            "shop: oriented on 3 lines of 2 writers (1 of claude, 2 of person), gathered 4, consolidated 3, pruned 0",
+        ),
         ("info", "-q: nothing new to dream over"),
-        ("info", "-p: not now: 2 of 24 hours"),
+        ("info", "shop: not now: 2 of 24 hours"),
         ("warning", "/a.jsonl:7 (offset 90, 3 bytes): garbage: no JSON"),
         ("error", "-p: consolidate: broke"),
     ]
     assert lines(tmp_path / "log")[0]["gathered"] == 4
+
+
+def test_who_watches_a_run_is_told_only_of_projects_where_something_was_done() -> None:
+    heard: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: heard.append(record.getMessage())
+    handler.addFilter(is_told)
+    gates = [Gate("time", "-p", passed=False, reason="2 of 24 hours")]
+    with heard_by(handler):
+        log_report(Report("nightly", gates=gates, spans=[Span("extract", "-p", 0.0, 0.01)]), {"-p": "shop"})
+        log_report(Report("nightly", phases={"-p": Phases({}, 0, 0, 0)}, failures=["-p: consolidate: broke"]))
+        counts = {"extracted": 2, "candidates": 3}
+        log_report(Report("nightly", counts=counts, spans=[Span("extract", "-q", 0.0, 0.31)]), {"-q": "tern"})
+    assert heard == ["-p: consolidate: broke", "extract of tern: 2 sessions read, 3 facts noted, 0.3 s"]
 
 
 def test_where_nobody_listens_the_report_alone_tells(capfd: pytest.CaptureFixture[str]) -> None:

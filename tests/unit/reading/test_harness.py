@@ -8,7 +8,7 @@ import pytest
 
 from slowwave.formats.model import ToolResult
 from slowwave.formats.registry import NAMES
-from slowwave.reading.harness import command_in, edited_paths, output_of, refusal_in, written_texts
+from slowwave.reading.harness import Change, changes_of, command_in, edited_paths, output_of, refusal_in, written_texts
 from slowwave.reading.items import Chosen, Failed, Ran, Reading, Said
 from tests.unit.extraction.talk import CWD, REFUSED, Talk
 from tests.unit.formats import codex_files, opencode_files
@@ -280,6 +280,20 @@ PATCH = "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** Add File: b
 )
 def test_the_files_that_a_call_changes(tool: str, args: dict[str, Any], line: str, paths: tuple[str, ...]):
     assert edited_paths(tool, args, line) == paths
+
+
+MOVED = "*** Begin Patch\n*** Update File: a.py\n@@\n-import b\n-import x\n+import b\n+import c\n*** End Patch\n"
+
+
+@pytest.mark.parametrize(
+    ("tool", "args"),
+    [
+        ("apply_patch", {"input": MOVED}),
+        ("Edit", {"file_path": "a.py", "old_string": "import b\nimport x", "new_string": "import b\nimport c"}),
+    ],
+)
+def test_lines_that_are_the_same_before_and_after_are_no_change(tool: str, args: dict[str, Any]):
+    assert changes_of(tool, args) == (Change("a.py", "import x", "import c"),)
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_beyond_the_quota_nothing_is_archived_and_the_night_fails_and_says_so(tm
         report = night(home)
         assert (report.counts.get("rescued"), report.counts["rescue_left_out"]) == (rescued, 1)
         (said,) = report.failures
-        assert "1 sessions of" in said
+        assert "1 session of" in said
         assert "raise retention.rescue_max_bytes" in said
         assert [one.session.id for one in Shelf(home.data / "archive").sessions()] == [small.stem]
         # it came to its end: the next one has nothing to clear away

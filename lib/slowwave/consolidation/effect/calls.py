@@ -7,11 +7,10 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Literal
 
-from slowwave.extraction.practice import is_general
 from slowwave.reading.items import Edited, Item, Ran, Reading, Said
 from slowwave.shell.commands import Proven, commands_of
 from slowwave.shell.grammar import Word, commands_in, script_of
-from slowwave.shell.mentioned import names_file, outside
+from slowwave.shell.mentioned import names_file
 from slowwave.shell.purposes import KNOWN, is_ask, tool_of
 
 Kind = Literal[
@@ -69,7 +68,6 @@ class Call:
     options: frozenset[str] = frozenset()  # options that it has
     setting: frozenset[str] = frozenset()  # assignments before it
     topic: str = ""  # in place of all of these: any call that is for this, or has it in its name
-    picks: bool | None = None  # whether it names a file or a case of what it is for; None where that does not matter
 
     @property
     def width(self) -> int:
@@ -78,10 +76,6 @@ class Call:
 
     def fits(self, command: Proven, *, launched: bool = True) -> bool:
         """Say whether a command is such a call, or, where ``launched``, starts one (``npx jest``)."""
-        if self.picks is not None:
-            return command.purpose == self.topic and is_general(command) is not self.picks
-        if self.topic == "install":
-            return command.program in MANAGERS and len(outside(command.text)) > 0
         if self.topic:
             return command.purpose == self.topic or (
                 command.program not in LOOKS and any(map(self._is_named, command.text.split()[:3]))
@@ -112,11 +106,7 @@ class Call:
         return _plain(first) == _plain(own[0]) and _begins(words[1:], own[1:], is_open=own[0] in _MANY)
 
 
-# What an agent did, and how that has to look.
-
-Subject = Literal[
-    "code", "text", "new file", "file", "head", "message", "branch", "title", "tag", "commit on", "through", "changed"
-]
+# What an agent did.
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,46 +116,28 @@ class Act:
     item: Item  # what shows it
     command: Proven | None = None  # the command, or None
     path: str = ""  # the file, below the working folder where it lies there, or ""
-    removed: str = ""  # the lines taken out of it
     added: str = ""  # the lines put into it
-    is_new: bool = False  # it was not there before, as far as is known
     is_done: bool = True  # it ended well
-    # what a command says beside its words: the message of a commit, the name of a branch, each by its subject
-    texts: tuple[tuple[str, str], ...] = ()
 
 
-_MAKES_BRANCH = {"checkout": ("-b", "-B"), "switch": ("-c", "-C", "--create"), "worktree": ("-b", "-B")}
-_MESSAGES = re.compile(r"-[a-zA-Z]*m|--message|-t|--title")
-_ON_BRANCH = re.compile(r"^On branch (\S+)", re.MULTILINE)
-# what only runs another command, and is no part of it
-_THROUGH = re.compile(r"(?:^|[;&|(]\s*)(sudo|doas|nohup)\s")
 _IN_PLACE = ("sed", "perl", "gsed")
 
 
 def acts_of(reading: Reading) -> Iterator[Act]:
     """Yield what an agent did, in order; what only asks or pretends (``--help``) is left out."""
-    known: set[str] = set()
-    branch = ""
-    told = {heard.order: found[-1] for heard in reading.heard if (found := _ON_BRANCH.findall(heard.text))}
     for item in reading.items:
-        branch = told.get(item.order, branch)
         if isinstance(item, Ran):
             for command in item.run.commands:
                 words = words_in(command.text)
                 yield from (Act(item, path=path) for path in _changed_by(words))
                 if not is_ask(words):
-                    texts = [*_texts_of(words, branch), *(("through", one) for one in _THROUGH.findall(item.line))]
-                    branch = next((text for name, text in texts if name in ("branch", "on")), branch)
                     is_done = command.outcome == "succeeded" or (command.outcome == "unknown" and item.run.ok)
-                    yield Act(item, command, is_done=is_done, texts=tuple(texts))
-            for path, text in _made_by(item.line):
-                yield Act(item, path=path, added=text, is_new=path not in known)
-                known.add(path)
+                    yield Act(item, command, is_done=is_done)
+            yield from (Act(item, path=path, added=text) for path, text in _made_by(item.line))
         elif isinstance(item, Edited):
             path, folder = PurePosixPath(item.path), item.cwd
             name = str(path.relative_to(folder)) if folder and path.is_relative_to(folder) else str(path)
-            yield Act(item, None, name, item.removed, item.added, item.is_whole and name not in known)
-            known.add(name)
+            yield Act(item, path=name, added=item.added)
         elif isinstance(item, Said) and item.channel == "refusal":
             # the name of the tool stands before what was refused
             for command in commands_of(item.refused.partition(" ")[2]):
@@ -202,105 +174,6 @@ def _made_by(line: str) -> Iterator[tuple[str, str]]:
                 yield word.text, "\n".join(command.documents)
 
 
-def _texts_of(words: Sequence[Word], branch: str) -> Iterator[tuple[str, str]]:
-    """Yield what a command of git or gh says beside its words."""
-    texts = [word.text for word in words]
-    match texts[:2]:
-        case ["git", "commit"]:
-            said = [text for option, text in _said_in(words) if option.startswith(("-", "--m"))]
-            yield from [("message", "\n\n".join(said))] if said else []
-            yield from [("commit on", branch)] if branch else []
-        case ["gh", "pr"] if "create" in texts:
-            yield from (("title", text) for option, text in _said_in(words) if option in ("-t", "--title"))
-        case ["git", "checkout" | "switch" | "worktree" as verb]:
-            new = [b for a, b in pairwise(texts) if a in _MAKES_BRANCH[verb]]
-            yield from (("branch", name) for name in new)
-            if not new and verb != "worktree" and len(texts) == 3 and "/" not in texts[2].strip("/").split(".")[-1:]:  # noqa: PLR2004
-                yield "on", texts[2]
-        case ["git", "branch"] if len(texts) >= 3 and not texts[2].startswith("-"):  # noqa: PLR2004 - and a name
-            yield "branch", texts[2]
-        case ["git", "tag"] if operands := [text for text in texts[2:] if not text.startswith("-")]:
-            yield "tag", operands[0]
-        case _:
-            pass
-
-
-def _said_in(words: Sequence[Word]) -> Iterator[tuple[str, str]]:
-    """Yield what a command is given as a message or a title: with its option, a here-document as its text."""
-    for one, other in pairwise(words):
-        if _MESSAGES.fullmatch(one.text):
-            documents = [text for inner in other.within for command in commands_in(inner) for text in command.documents]
-            yield one.text, documents[0] if documents else other.text
-    for one in words:
-        if one.text.startswith(("--message=", "--title=")):
-            option, _, text = one.text.partition("=")
-            yield option, text
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """How something that is written has to look."""
-
-    # what is looked at: lines of code, the path of a new or a changed file, the text of a new file, the message or the
-    # branch of a commit, the title of a pull request
-    of: Subject
-    good: tuple[str, ...] = ()  # all of these show that it is kept
-    bad: tuple[str, ...] = ()  # each of these shows that it is not
-    files: str = ""  # the paths that it is about; None of all
-    is_held: bool = False  # what is not good is bad
-
-    def verdicts(self, act: Act) -> Iterator[bool | None]:
-        """Yield whether each thing of an act that this is about keeps it, None where nobody can tell."""
-        texts = list(_texts(self.of, act))
-        if self.of != "changed" and self.is_about(act):
-            yield from (self._of(text, act) for text in texts)
-
-    def is_about(self, act: Act) -> bool:
-        """Say whether an act is about a file that this is about."""
-        return not self.files or re.search(self.files, act.path) is not None
-
-    def _of(self, text: str, act: Act) -> bool | None:
-        # lines that are only moved or changed elsewhere hold as much of it as before
-        if any(_count(one, text) > _count(one, act.removed) for one in self.bad):
-            return False
-        is_good = all(re.search(one, text, re.MULTILINE) for one in self.good)
-        if self.is_held or (is_good and self.good):
-            return is_good
-        is_taken_out = any(re.search(one, act.removed, re.MULTILINE) for one in self.bad)
-        return True if self.bad and (is_taken_out or self.of not in ("code", "text", "new file", "file")) else None
-
-
-def _count(pattern: str, text: str) -> int:
-    return len(re.findall(pattern, text, re.MULTILINE))
-
-
-def _texts(of: Subject, act: Act) -> Iterator[str]:
-    """Yield what an act has of something that a rule may be about."""
-    is_code = is_source(act.path) and act.added.strip()
-    match of:
-        case "code" | "head":
-            yield from [act.added] if is_code and (of == "code" or act.is_new) else []
-        case "text":
-            yield from [act.added] if act.added.strip() else []
-        case "new file":
-            yield from [act.path] if act.path and act.is_new else []
-        case "file":
-            yield from [f"{'new' if act.is_new else 'old'} {act.path}"] if act.path else []
-        case _:
-            yield from (text for name, text in act.texts if name == of)
-
-
-_SOURCE = re.compile(
-    r"\.(?:[cm]?[jt]sx?|py|pyi|go|rs|rb|java|kts?|swift|[ch]|cc|cpp|hpp|cs|php|scala|exs?|erl|hs|lua|sql|vue|svelte|"
-    r"astro|dart|sh|bash|zsh|s?css|less|html?|tf|proto|graphqls?|prisma|ps1|jl|zig|clj|ml|r)$"
-)
-
-
-def is_source(path: str) -> bool:
-    """Say whether a file is one of code."""
-    return _SOURCE.search(path.lower()) is not None
-
-
 @dataclass(frozen=True, slots=True)
 class Demand:
     """What one memory demands."""
@@ -314,29 +187,21 @@ class Demand:
     until: Call | None = None  # of the kind "gate": what comes behind these
     behind: tuple[Call, ...] = ()  # of the kind "after": calls that ask for something, beside paths
     cause: str = ""  # of a cure: what the failure was put down to, or ""
-    form: Form | None = None  # how what is written has to look, beside what is called
     is_scoped: bool = False  # it holds under a condition that nobody can see: what is done otherwise breaks nothing
-    is_implied: bool = False  # what is refused only follows from what is asked for: beside that it breaks nothing
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether what is done otherwise breaks it beyond doubt: it names commands, paths or a branch, no looks."""
-        return not self.is_scoped and (self.form is None or self.form.of in ("commit on", "through"))
+    is_implied: bool = False  # what is refused only follows from what is asked for: it breaks nothing
 
     @property
     def can_be_followed(self) -> bool:
         """Whether a session can show that it is kept, and not only that it is broken."""
-        return bool(
-            self.form or self.wanted or self.instead or any(call.words and call.options for call in self.refused)
-        )
+        return bool(self.wanted or self.instead or any(call.words and call.options for call in self.refused))
 
     @property
     def shows(self) -> bool:
         """Whether the structure of a session shows that it had no occasion: the rule names calls or paths."""
-        if not self.is_certain:
-            return False
         calls = (*self.wanted, *self.behind) if self.kind != "choice" else self.refused
-        return bool(self.paths or self.form or any(call.words for call in calls))
+        # a word alone, which nothing is asked for in place of, may be done by another name
+        least = 1 if self.wanted else 2
+        return not self.is_scoped and bool(self.paths or any(call.words and call.width >= least for call in calls))
 
 
 def _options_of(texts: Sequence[str]) -> set[str]:

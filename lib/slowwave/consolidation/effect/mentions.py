@@ -17,72 +17,27 @@ from typing import Literal
 import msgspec
 
 from slowwave.consolidation.likeness import NO, words_of
-from slowwave.shell.mentioned import Heard, is_code, is_program, is_setting, marked
+from slowwave.shell.mentioned import Heard, is_code, is_setting, marked
 from slowwave.shell.mentioned import is_path as names_path
-
-_Rows = tuple[tuple[re.Pattern[str], str], ...]
 
 
 class Wordings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """The file of wordings: its head says what each part is."""
 
-    no: str
-    ends: str
-    idioms: list[tuple[str, str]]
     left_out: list[tuple[str, str]]
     spellings: list[tuple[str, str]]
-    written: list[tuple[str, str]]
-    kinds: list[tuple[str, str]]
-    changed: list[tuple[str, str]]
-    messages: list[tuple[str, str]]
-    left_to_people: list[tuple[str, str]]
-    styles: dict[str, tuple[str, str, str]]
     vocabulary: dict[str, str]
 
     @cached_property
-    def names(self) -> _Rows:
-        """What people call a call, and the call."""
-        return self._rows(self.idioms)
-
-    @cached_property
-    def shorter(self) -> _Rows:
+    def shorter(self) -> Sequence[tuple[re.Pattern[str], str]]:
         """What is told in fewer words, and these."""
-        return (*self._rows(self.left_out), *self._rows(self.spellings))
+        every = (*self.left_out, *self.spellings)
+        return [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in every]
 
     @cached_property
     def sets(self) -> dict[str, frozenset[str]]:
         """Words that say the same of what a rule names."""
         return {name: frozenset(words.split()) for name, words in self.vocabulary.items()}
-
-    @cached_property
-    def style_names(self) -> Sequence[tuple[re.Pattern[str], re.Pattern[str], str]]:
-        """What a style is called, by itself and within a text, and its name here."""
-        return [
-            (re.compile(called, re.IGNORECASE), re.compile(_AS_CALLED.format(called), re.IGNORECASE), name)
-            for name, (called, _, _) in self.styles.items()
-            if called
-        ]
-
-    @cached_property
-    def nouns(self) -> _Rows:
-        """Kinds of files by the nouns of those who speak of them, and how their paths look."""
-        return _nouns([*self.written, *self.kinds])
-
-    @cached_property
-    def changed_nouns(self) -> _Rows:
-        """The same of files whose change asks for something."""
-        return _nouns(self.changed)
-
-    def _rows(self, pairs: Sequence[tuple[str, str]]) -> _Rows:
-        """Return patterns with what each is told as instead."""
-        return tuple(
-            (re.compile(pattern.replace("{NO}", self.no).replace("{ENDS}", self.ends), re.IGNORECASE), instead)
-            for pattern, instead in pairs
-        )
-
-
-def _nouns(pairs: Sequence[tuple[str, str]]) -> _Rows:
-    return tuple((re.compile(rf"(?<![\w-])(?:{noun})(?![\w-])", re.IGNORECASE), path) for noun, path in pairs)
 
 
 @cache
@@ -110,16 +65,6 @@ CHANGES = re.compile(
     r"nichts|etwas|niente|qualcosa|irgend|alone|plain|under|insid|within|unter|dans|sous|hier|line|in$|content|code)",
     re.IGNORECASE,
 )
-# what is done with calls, and whether it may be
-MADE_OR_LEFT = re.compile(
-    r"(?:us|run|execut|call|invok|launch|start|allow|permit|support|want|ok|option|work|accept|direct|do$|anymor|"
-    r"again$|thing|mor$|"
-    r"manual|hand|instal|buil|pass|verwend|benutz|nutz|ausführ|aufruf|start|laufen|erlaub|gewünsch|funktion|autoris|"
-    r"permis|"
-    r"utilis|lanc|exécut|permit|ammess|usar|usa|ejecut|eseg|toegest|gebruik|tillåt|touch|edit|chang|own|itself|alone|"
-    r"plus|mehr)",
-    re.IGNORECASE,
-)
 # what a command is for, by the nouns and verbs of those who speak of it
 PURPOSES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE), purpose)
@@ -135,83 +80,6 @@ PURPOSES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 
 
-_AS_CALLED = r"(?<![\w`.-])(?:{})(?![\w`-])"
-_PARTS = re.compile(r"(`[^`\n]+`)")
-# files of a language, by its name
-LANGUAGES = {
-    "python": "*.py", "typescript": "*.ts*", "ts": "*.ts*", "javascript": "*.js*", "js": "*.js*", "go": "*.go",
-    "rust": "*.rs", "ruby": "*.rb", "java": "*.java", "kotlin": "*.kt", "swift": "*.swift", "php": "*.php",
-    "shell": "*.sh", "bash": "*.sh", "css": "*.css", "scss": "*.scss", "sql": "*.sql", "elixir": "*.ex*",
-    "scala": "*.scala", "c++": "*.cpp", "c#": "*.cs", "dart": "*.dart", "vue": "*.vue", "proto": "*.proto",
-    "protobuf": "*.proto", "graphql": "*.graphql", "terraform": "*.tf", "yaml": "*.y*ml", "markdown": "*.md",
-}  # fmt: skip
-_OF_LANGUAGE = re.compile(
-    rf"(?<![\w`.*-])({'|'.join(map(re.escape, LANGUAGES))})[- ](?:files?|dateien?|bestanden|filer)\b", re.IGNORECASE
-)
-
-
-_NAME = r"[A-Za-z@][\w./@-]*\w"
-_LEADS = (
-    r"(?:use|using|prefer|import|throw|raise|with|via|take|pick|choose|always|nimm|nutze|verwende|benutze|immer|utilise|"
-    r"préfère|usa|usar|prefiere|preferisci|gebruik|använd|par|mit)"
-)
-_NAME_ENDS = (
-    r"(?=\s*(?:[,;:!)]|\.(?:\s|$)|$)| (?:for|in|when|as|to|für|bei|pour|para|per|verwenden|benutzen|nutzen|nehmen)\b)"
-)
-_INSTEAD = (
-    r"(?: (?:instead of|rather than|over|statt|anstatt|anstelle von|au lieu de|plutôt que|en vez de|en lugar de|"
-    r"invece di|em vez de|in plaats van|istället för)(?: plain| bare| raw)? )"
-)
-_OPPOSED = re.compile(
-    rf"(?P<lead>(?:^|[,;:.(] ?|\b{_LEADS} |\bfor \w+ |"
-    rf"\bfür \w+ ))(?P<one>{_NAME})(?P<no>{_INSTEAD})(?P<other>{_NAME}){_NAME_ENDS}",
-    re.IGNORECASE,
-)
-_NOT_OTHER = re.compile(
-    rf"(?P<lead>\b{_LEADS} )(?P<one>{_NAME})(?P<no>(?: (?:for|für|pour|para|per) \w+)?,? (?:and )?(?:not|never|"
-    rf"nicht|nie|pas|jamais|no|nunca|non|mai|não|niet|inte) )"
-    rf"(?P<other>{_NAME}){_NAME_ENDS}|^(?P<lead2>)(?P<one2>{_NAME})(?P<no2>, (?:not|never|nicht|nie|pas|no|non|"
-    rf"não|niet|inte) )"
-    rf"(?P<other2>{_NAME}){_NAME_ENDS}",
-    re.IGNORECASE,
-)
-_BANNED = re.compile(
-    rf"(?P<lead>\b(?:use|using|prefer|nimm|nutze|verwende|utilise|"
-    rf"usa) )(?P<one>{_NAME})(?P<no>[,;:.] )(?P<other>{_NAME})"
-    r"(?= (?:is|ist|est|está|è) (?:banned|forbidden|deprecated|not allowed|verboten|veraltet|interdit|prohibido|"
-    r"vietato|"
-    r"gone|dead))",
-    re.IGNORECASE,
-)
-
-
-def with_opposed(text: str) -> str:
-    """Return a text with marks around two words that it opposes: "dayjs instead of moment"."""
-    for pattern in (_OPPOSED, _NOT_OTHER, _BANNED):
-        text = "".join(part if part.startswith("`") else pattern.sub(_opposed, part) for part in _PARTS.split(text))
-    return text
-
-
-def _opposed(found: re.Match[str]) -> str:
-    lead, one, no, other = [text for text in found.groups() if text is not None][:4]
-    return found[0] if {one.lower(), other.lower()} & vocabulary("no_names") else f"{lead}`{one}`{no}`{other}`"
-
-
-def with_styles(text: str) -> str:
-    """Return a text with marks around the styles of code that it names, each by the name that it has here."""
-    return "".join(_marked(part) for part in _PARTS.split(text))
-
-
-def _marked(part: str) -> str:
-    for whole, called, name in wordings().style_names:
-        if part.startswith("`"):
-            if whole.fullmatch(part) or whole.fullmatch(part[1:-1]):
-                return f"`{name}`"
-        elif (found := called.sub(f"`{name}`", part)) != part:
-            return with_styles(found)
-    return part if part.startswith("`") else _OF_LANGUAGE.sub(lambda m: f"`{LANGUAGES[m[1].lower()]}` files", part)
-
-
 # What a rule says.
 
 Role = Literal["chosen", "refused", "named"]
@@ -219,25 +87,6 @@ Role = Literal["chosen", "refused", "named"]
 _M = r"mention\d+"
 # so many words may stand between a no and what it is about
 _MOST_BETWEEN = 4
-# a path behind these is where something comes from
-_OUT_OF = re.compile(rf"\A(?:(?!{_M}).)*\b(?:from|of|aus|von|de|da|par|by|uit) {_M}", re.IGNORECASE)
-# a list of what is refused begins so
-_LISTS = re.compile(
-    r"(?:run|use|execute|call|do|commands?|calls?|allowed|forbidden|verboten|never|not|"
-    r"to)$",
-    re.IGNORECASE,
-)
-# programs with a capital, as names have it: "Poetry", "Docker Compose"
-_CAPITAL = re.compile(r"(?<![\w`/.@-])[A-Z][a-z][\w-]+(?: Compose)?(?![\w`/]|\.\w)")
-# examples in brackets belong to what they stand behind
-_LISTED = re.compile(rf"\(\s*(?:e\.?g\.?,? |z\.? ?b\.? |like )?({_M}\s*(?:[,/]\s*{_M}\s*)+)\)", re.IGNORECASE)
-# never without an option is always with it, and what fails without it as well
-_WITHOUT = re.compile(
-    r"([^.;,:]*?)\b(?:without|unless|ohne|sans|sin|senza|sem|zonder|utan|außer|sauf|"
-    r"tenzij)\b(?: \w+)? mention(\d+)(?: \w+ set\b)?",
-    re.IGNORECASE,
-)
-_ARROW = re.compile(rf"(mention(\d+)) *(?:->|=>|\u2192|\u21d2) *({_M})")
 _SPAN = re.compile(r"`([^`\n]+)`")
 _PLACE = re.compile(r"\bmention(\d+)\b")
 _CLAUSE_ENDS = re.compile(
@@ -297,19 +146,10 @@ def rule_of(text: str, heard: Heard = ()) -> Rule:
 
 @lru_cache(maxsize=50_000)
 def _read(text: str, heard: frozenset[tuple[str, ...]]) -> Rule:
-    for pattern, instead in wordings().names:
-        text = pattern.sub(instead, text)
-    text = _CAPITAL.sub(lambda m: m[0].lower() if is_program(m[0].lower(), is_sure=m.start() > 0) else m[0], text)
-    said, spans = spans_of(marked(with_opposed(with_styles(text)), heard))
-    plain = _ARROW.sub(lambda m: _replaced(m, spans), said)
-    plain = _LISTED.sub(lambda m: re.sub(r"\s*[,/]\s*", " or ", m[1]), plain)
-    plain = _WITHOUT.sub(lambda m: _with(m, spans), plain)
+    said, spans = spans_of(marked(text, heard))
+    plain = said
     for pattern, instead in wordings().shorter:
         plain = re.sub(" +", " ", pattern.sub(instead, plain))
-    # a list of what is refused
-    plain = re.sub(
-        rf"^([^:,.;]*): (?={_M})", lambda m: f"{m[1]} " if _LISTS.search(m[1]) and _says_no(m[1]) else m[0], plain
-    )
     read = _Clauses(spans, dict(enumerate(spans)))
     for clause in _CLAUSE_ENDS.split(plain):
         read.add(clause)
@@ -319,20 +159,9 @@ def _read(text: str, heard: frozenset[tuple[str, ...]]) -> Rule:
     mentions = [
         Mention(span, read.role(n), n, is_path(span) and not (n in run and _SCRIPT.fullmatch(span)))
         for n, span in read.texts.items()
+        if not is_code(span)
     ]
-    return Rule(said, plain, tuple(_by_contrast(_joined(mentions))), read.negations)
-
-
-def _joined(mentions: Sequence[Mention]) -> list[Mention]:
-    """Return what is named, with options that one clause asks for joined to the only call, of another one."""
-    calls = [one for one in mentions if not one.is_path and not (one.text.startswith("-") or is_setting(one.text))]
-    extra = [one for one in mentions if one.text.startswith("-") or is_setting(one.text)]
-    if len(calls) != 1 or not extra or any(one.role == "refused" for one in extra) or " -" in calls[0].text:
-        return list(mentions)
-    options = [one.text for one in extra if one.text.startswith("-")]
-    text = " ".join((*(one.text for one in extra if is_setting(one.text)), calls[0].text, *options))
-    whole = replace(calls[0], text=text, role="chosen")
-    return [whole if one is calls[0] else one for one in mentions if one not in extra]
+    return Rule(said, plain, tuple(_by_contrast(mentions)), read.negations)
 
 
 @dataclass(slots=True)
@@ -363,9 +192,7 @@ class _Clauses:
             option, self.texts[option] = pair
             for one in {number for _, number in named} - {option}:
                 self.texts.pop(one, None)
-            tokens = (
-                _once(tokens) if NO in tokens else ("forbidden" if vocabulary("poor") & set(tokens) else "use", *tokens)
-            )
+            tokens = tuple(tokens) if NO in tokens else ("use", *tokens)
             named = [(tokens.index(f"mention{option}"), option)]
         self.negations += tokens.count(NO)
         roles = dict(_roles(clause, tokens, named, self.spans))
@@ -378,10 +205,10 @@ class _Clauses:
     def _look_back(self, clause: str, tokens: Sequence[str]) -> None:
         """Read a clause that names nothing: "never do that"."""
         words = {word.strip("'\"").casefold() for word in clause.split()}
-        does = any(CHANGES.match(token) or MADE_OR_LEFT.match(token) for token in tokens)
-        says = (NO in tokens and (does or len(tokens) == 1)) or (vocabulary("bad") | vocabulary("made")) & set(tokens)
+        does = len(tokens) == 1 or any(map(CHANGES.match, tokens))
+        says = (NO in tokens and does) or (vocabulary("bad") | vocabulary("made")) & set(tokens)
         is_all = all(token == NO or CHANGES.match(token) for token in tokens)
-        if says and (words & vocabulary("points_back") or is_all) and not words & vocabulary("else"):
+        if says and (words & vocabulary("points_back") or is_all):
             self.roles |= dict.fromkeys(self.before, "refused")
 
     def _poor(
@@ -394,22 +221,6 @@ class _Clauses:
         return [named[0][1]] if _is_described(clause, self.roles, roles) else []
 
 
-def _replaced(arrow: re.Match[str], spans: Sequence[str]) -> str:
-    """Return what an arrow says: of two calls that one replaces the other, behind a file what is done then."""
-    is_file = int(arrow[2]) < len(spans) and is_path(spans[int(arrow[2])])
-    return f"{arrow[1]} then {arrow[3]}" if is_file else f"use {arrow[3]} never {arrow[1]}"
-
-
-def _with(found: re.Match[str], spans: Sequence[str]) -> str:
-    """Return what is asked for by a no that is taken back, or a failure without, where it is about an option."""
-    number = int(found[2])
-    is_extra = spans[number].startswith("-") or is_setting(spans[number])
-    is_said = _says_no(found[1]) or not vocabulary("poor").isdisjoint(words_of(found[1]).tokens)
-    return (
-        f"{' '.join(m[0] for m in _PLACE.finditer(found[1]))} use mention{number}" if is_extra and is_said else found[0]
-    )
-
-
 def spans_of(text: str) -> tuple[str, list[str]]:
     """Return a text with a name in place of each thing between backticks, and these."""
     spans = [span.strip() for span in _SPAN.findall(text)]
@@ -420,8 +231,7 @@ def spans_of(text: str) -> tuple[str, list[str]]:
 def _is_described(clause: str, before: Mapping[int, Role], found: Mapping[int, Role]) -> bool:
     """Say whether a clause tells of one call, behind one that chose another: it tells why it is not this one."""
     is_about = re.match(rf"\s*(?:the |a |plain |bare |raw )*{_M} \w", clause) is not None
-    is_well = not vocabulary("good").isdisjoint(word.casefold().strip(".,") for word in clause.split())
-    return len(found) == 1 and "named" in found.values() and "chosen" in before.values() and is_about and not is_well
+    return len(found) == 1 and "named" in found.values() and "chosen" in before.values() and is_about
 
 
 def _paired(numbers: Sequence[int], spans: Sequence[str]) -> tuple[int, str] | None:
@@ -434,21 +244,6 @@ def _paired(numbers: Sequence[int], spans: Sequence[str]) -> tuple[int, str] | N
     return extra[0], f"{options} {call}" if is_setting(spans[extra[0]]) else f"{call} {options}"
 
 
-def _once(tokens: Sequence[str]) -> tuple[str, ...]:
-    """Return the tokens of a clause without a no that is taken back: "never ... without ...", "fails without ..."."""
-    is_taken_back = tokens.count(NO) == 2 or (NO in tokens and vocabulary("poor") & set(tokens))  # noqa: PLR2004
-    return (
-        ("use", *(token for token in tokens if token not in {NO} | vocabulary("poor")))
-        if is_taken_back
-        else tuple(tokens)
-    )
-
-
-def _says_no(text: str) -> bool:
-    tokens = words_of(text).tokens
-    return NO in tokens or bool(vocabulary("bad") & set(tokens))
-
-
 def _roles(
     clause: str, tokens: Sequence[str], named: Sequence[tuple[int, int]], spans: Sequence[str]
 ) -> Iterator[tuple[int, Role]]:
@@ -458,12 +253,7 @@ def _roles(
     if NO not in tokens and bad:
         ahead = [at for at, _ in named if at < bad[0]]
         refused = {ahead[-1]} if ahead else {named[0][0]}
-    elif (
-        NO not in tokens
-        and vocabulary("made") & set(tokens)
-        and is_path(spans[named[0][1]])
-        and not _OUT_OF.search(clause)
-    ):
+    elif NO not in tokens and vocabulary("made") & set(tokens) and is_path(spans[named[0][1]]):
         refused = {named[0][0]}
     words = {word.strip("'\"").casefold() for word in clause.split()}
     uses = bool(vocabulary("uses") & words) or "use" in tokens or len(named) == len(tokens)
@@ -483,18 +273,16 @@ def _by_contrast(mentions: Sequence[Mention]) -> Iterator[Mention]:
 def _refused(tokens: Sequence[str], named: Sequence[int], *, is_path: bool = False) -> set[int]:
     """Return which of the places of a clause it says no to: what follows the no, or, behind all of them, the last.
 
-    What is done with it has to be what the rule is about: files are changed, calls are made.
+    What is done with a file has to be a change.
     """
     places = [at for at, token in enumerate(tokens) if token == NO]
-    if len(places) == 2 and len(named) == 1 and is_path and places[0] < named[0] < places[1]:  # noqa: PLR2004
-        places.pop()  # never change it without somebody else
     if len(places) != 1 or not named:
         return set()
     (no,) = places
     behind = [at for at in named if at > no]
     if not behind:
         rest = tokens[no + 1 :]
-        is_done = not rest or any(map((CHANGES if is_path else MADE_OR_LEFT).match, rest))
+        is_done = not rest or not is_path or any(map(CHANGES.match, rest))
         return {named[-1]} if is_done else set()
     between = tokens[no + 1 : behind[0]]
     is_other = is_path and between and not _is_edited(between[0], tokens[behind[-1] + 1 :])

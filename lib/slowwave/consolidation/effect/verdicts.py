@@ -73,10 +73,10 @@ def verdicts(reading: Reading, demands: Mapping[str, Demand]) -> dict[str, Verdi
     others = {name: [c for n, d in demands.items() if n != name for c in d.wanted] for name in demands}
     found: dict[str, Verdict] = {}
     for name, demand in demands.items():
-        every = [*_JUDGES[demand.kind](demand, acts, reading, others[name]), *_looks(demand, acts)]
+        every = list(_JUDGES[demand.kind](demand, acts, reading, others[name]))
         if demand.kind in ("gate", "after", "purpose"):
             every = [one for one in every if one.is_kept or not _is_waived(demand, one.item, reading)]
-        if not demand.is_certain:
+        if demand.is_scoped:
             # what was done otherwise leaves it open, whatever else was done
             every = [replace(one, is_kept=None) for one in every if one.is_kept is False] or every
         if not every:
@@ -98,9 +98,8 @@ def heard_in(reading: Reading) -> set[tuple[str, ...]]:
 
 
 def _choice(demand: Demand, acts: Sequence[Act], reading: Reading, _: Sequence[Call]) -> Iterator[Verdict]:
-    every = list(_chosen(demand, acts, reading))
-    is_met = demand.is_implied and any(one.is_kept for one in every)
-    yield from (one for one in every if one.is_kept or not is_met)
+    for one in _chosen(demand, acts, reading):
+        yield replace(one, is_kept=None) if demand.is_implied and not one.is_kept else one
 
 
 def _chosen(demand: Demand, acts: Sequence[Act], reading: Reading) -> Iterator[Verdict]:
@@ -218,7 +217,7 @@ def _gate(demand: Demand, acts: Sequence[Act], _: Reading, __: Sequence[Call]) -
     """Yield whether each end came behind all that is wanted; a change asks for checks again, for no other call."""
     end = demand.until
     assert end is not None
-    is_handed_on = end.topic or end.words[0] in ("git", "gh")
+    is_handed_on = end.words[0] in ("git", "gh")
     passed: set[Call] = set()
     written: set[str] = set()
     is_changed = True
@@ -245,11 +244,10 @@ def _gate(demand: Demand, acts: Sequence[Act], _: Reading, __: Sequence[Call]) -
 def _after(demand: Demand, acts: Sequence[Act], _: Reading, __: Sequence[Call]) -> Iterator[Verdict]:
     open_since: Act | None = None
     is_vague = not demand.wanted
-    form = demand.form
     for act in acts:
         command = act.command
         if command is None:
-            if any(is_within(act.path, one) for one in demand.paths) or (form and form.is_about(act)):
+            if any(is_within(act.path, one) for one in demand.paths):
                 open_since = act
             elif open_since and any(is_within(act.path, one) for one in demand.instead):
                 yield Verdict(is_kept=True, item=act.item)
@@ -263,14 +261,6 @@ def _after(demand: Demand, acts: Sequence[Act], _: Reading, __: Sequence[Call]) 
             is_vague = is_vague or may_be(command, demand.wanted)
     if open_since is not None:
         yield Verdict(None if is_vague else False, open_since.item)
-
-
-def _looks(demand: Demand, acts: Sequence[Act], *_: object) -> Iterator[Verdict]:
-    """Yield whether what was written looks as it has to."""
-    form = demand.form
-    yield from (
-        Verdict(one, act.item) for act in (acts if form else ()) for one in (form.verdicts(act) if form else ())
-    )
 
 
 _Judge = Callable[[Demand, Sequence[Act], Reading, Sequence[Call]], Iterator[Verdict]]

@@ -7,6 +7,7 @@ from slowwave.extraction.model.questions import Piece
 from slowwave.formats.sessions import StoredSession
 from slowwave.models.base import Ask, Meter, Usage, estimated_tokens, prices_of
 from slowwave.models.batch import DISCOUNT
+from slowwave.quantities import counted
 from slowwave.report import Item, Report
 from slowwave.settings import ModelSettings
 
@@ -91,8 +92,9 @@ class Summary:
         usual, most = number * min(USUAL_ANSWER, longest), number * longest + counts["judging"]
         share = DISCOUNT if settings.batch else 1.0
         usual_usd, most_usd = (Meter(settings).price(prompt, answers) * share for answers in (usual, most))
+        asked, over = counted(number, "question"), counted(counts["sessions"], "session")
         text = (
-            f"{settings.name} would be asked {number} questions about {counts['sessions']} sessions: about"
+            f"{settings.name} would be asked {asked} about {over}: about"
             f" {prompt + usual:,} tokens, at most {prompt + most:,}{_money(usual_usd, most_usd)}"
             f"{', at a batch price' if settings.batch else ''}"
         )
@@ -119,8 +121,9 @@ class Summary:
     def _account(self, report: Report) -> None:
         counts = self._counts
         dropped = ", ".join(f"{reason} {number}" for reason, number in sorted(self._dropped.items()))
+        gave, over = counted(counts["answers"], "answer"), counted(len(self._sessions), "session")
         text = (
-            f"{self._settings.name} gave {counts['answers']} answers about {len(self._sessions)} sessions:"
+            f"{self._settings.name} gave {gave} about {over}:"
             f" {counts['prompt']:,} + {counts['completion']:,} tokens{_money(self._usd, self._usd)};"
             f" {counts['kept']} candidates" + (f"; dropped: {dropped}" if dropped else "")
         )

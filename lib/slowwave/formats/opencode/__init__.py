@@ -16,6 +16,7 @@ from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Gues
 from slowwave.formats.model import object_in, text_in, whole
 from slowwave.formats.sessions import FoundFile, FoundSession, Place, StoredSession, StoreProblem, key_in_database
 from slowwave.formats.walk import K, Walk, listed
+from slowwave.quantities import counted
 
 if TYPE_CHECKING:
     from slowwave.formats.opencode.records import Session
@@ -149,7 +150,7 @@ def _of_tree(storage: str, walk: Walk[K]) -> Iterator[FoundSession]:
             elif (found := _in_tree(storage, folder, name, walk)) is not None:
                 yield found
     if twice:
-        detail = f"{twice} sessions are in the database beside it, too, and are read from there"
+        detail = f"in the database beside it, too, and read from there: {counted(twice, 'session')}"
         walk.problems.append(StoreProblem("duplicate", storage, detail))
 
 

@@ -33,7 +33,7 @@ from slowwave.memory.extracted import SECTION, bring_up_to_date, candidate_line,
 from slowwave.memory.folder import digest, read_or_none
 from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare, remove_bare
 from slowwave.memory.model import Candidate, ExtractedRange, name_from_json
-from slowwave.report import Item, Report, Span
+from slowwave.report import Item, Report, Span, counted
 from slowwave.secrets.blocklist import ERASED
 from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 from slowwave.stores.projects import Project
@@ -558,7 +558,7 @@ def roll_back(run: Folder, report: Report) -> None:
         else:
             report.count("rolled_back", number)
             if number:
-                report.items.append(Item(memory, "rolled-back", f"{number} landings were taken back", memory))
+                report.items.append(Item(memory, "rolled-back", f"{counted('rolled_back', number)} taken back", memory))
 
 
 def _landings(run: Folder) -> Iterator[Landed]:

@@ -29,7 +29,7 @@ from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shar
 from slowwave.jobs.story import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate, name_to_json
-from slowwave.report import Item, Report
+from slowwave.report import Item, Report, counted, readable
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import known_projects, list_sessions
@@ -451,7 +451,7 @@ def cover(run: Run, wanted: Wanted) -> tuple[Coverage, Report]:
             coverage.sessions += 1
             coverage.covered += is_covered
     for (key, words), (number, size) in coverage.rows.items():
-        report.items.append(Item(key, "coverage", f"{number:,} sessions, {size:,} bytes: {words}", key))
+        report.items.append(Item(key, "coverage", f"{counted('sessions', number)}, {readable(size)}: {words}", key))
     report.counts = {"sessions": coverage.sessions, "covered": coverage.covered, "projects": len(projects)}
     report.items.append(Item("range", "covered", _sentence(coverage, totals) + _left_out(len(report.warnings))))
     return coverage, report
@@ -475,13 +475,13 @@ def _words(state: State) -> str:
 
 
 def _sentence(coverage: Coverage, totals: Counter[str]) -> str:
-    left = coverage.sessions - coverage.covered
+    left, every = coverage.sessions - coverage.covered, counted("sessions", coverage.sessions)
     if not coverage.sessions:
         return "the range holds no session"
     if not left:
-        return f"100 % of {coverage.sessions:,} sessions: every one was read by {EXTRACTOR}, or has nothing to read"
+        return f"100 % of {every}: every one was read by {EXTRACTOR}, or has nothing to read"
     parts = "; ".join(f"{number:,} {words}" for words, number in totals.most_common() if number)
-    return f"{coverage.percent:.1f} % of {coverage.sessions:,} sessions; {left:,} are left ({parts})"
+    return f"{coverage.percent:.1f} % of {every}; {left:,} {'is' if left == 1 else 'are'} left ({parts})"
 
 
 def _left_out(number: int) -> str:
@@ -537,7 +537,7 @@ def note_versions(report: Report, shards: Iterable[Shard]) -> None:
 
 
 def _told(row: Row) -> str:
-    number = f"{row.sessions:,} sessions, {row.bytes:,} bytes"
+    number = f"{counted('sessions', row.sessions)}, {readable(row.bytes)}"
     if row.miners == []:
         return f"{number}: no miner has changed since; they are taken over as they are, nothing is decoded"
     which = "all miners" if row.miners is None else f"the miners {', '.join(row.miners)}"

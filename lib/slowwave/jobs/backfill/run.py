@@ -46,7 +46,7 @@ from slowwave.locks import beside_jobs
 from slowwave.observability.night import read_nights
 from slowwave.observability.progress import watcher
 from slowwave.observability.telemetry import json_logs, log_report, log_step
-from slowwave.report import Item, Report, Span
+from slowwave.report import Item, Report, Span, counted
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
 
@@ -301,9 +301,11 @@ def end(folder: Path, environ: Mapping[str, str], report: Report) -> Report:
     if left := left_of(run, plan):
         how = "paused" if run.is_paused else "not done"
         report.count("left", left)
-        report.warnings.append(f"{how}: {left:,} sessions are left; continue with --resume {plan.run_id}")
+        report.warnings.append(f"{how}: {counted('left', left)}; continue with --resume {plan.run_id}")
     elif waiting := not_landed(run, plan):
-        report.warnings.append(f"not done: {waiting:,} landings are left; continue with --resume {plan.run_id}")
+        report.warnings.append(
+            f"not done: {waiting:,} of its pieces did not land yet; continue with --resume {plan.run_id}"
+        )
     else:
         _close(run, plan, environ, report)
     if report.failures and not run.is_paused and run.standing != "done":

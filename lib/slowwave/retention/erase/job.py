@@ -45,6 +45,7 @@ from slowwave.memory.ledger import VERSION, Event, read_ledger
 from slowwave.memory.model import Evidence, iso, name_from_json
 from slowwave.memory.team import parsed, shared_files, shared_folder
 from slowwave.memory.transaction import recover
+from slowwave.quantities import counted
 from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Eraser
 from slowwave.retention.erase.mask import STUCK, Place, marked, overwritten
@@ -277,7 +278,8 @@ def _erase_memory(project: str, memory: Path, eraser: Eraser, hashes: dict[str, 
         return
     if any(one.new != one.old for one in changed):
         places = sum(len(one.places) for one in changed)
-        reason = f"{eraser.what.noun} taken out: {places} places here, {len(hashes)} hashes of transcripts renewed"
+        renewed = counted(len(hashes), "hash", "hashes")
+        reason = f"{eraser.what.noun} taken out: {counted(places, 'place')} here, {renewed} of transcripts renewed"
         event = Event(v=VERSION, event="erase", dream="", at=iso(eraser.now), reason=reason, run=eraser.report.run_id)
         changed = with_event(memory, changed, event)
     write_own(project, memory, changed, eraser)

@@ -31,6 +31,7 @@ from slowwave.formats.registry import CLIENTS
 from slowwave.journal import remove_leftovers
 from slowwave.memory.folder import global_folder
 from slowwave.memory.guard import OWN_FOLDER
+from slowwave.quantities import counted
 from slowwave.report import NOT_SEARCHED, Item
 from slowwave.retention.erase.eraser import Eraser, Names
 from slowwave.retention.erase.mask import STUCK, Place, is_packed, layers, overwritten
@@ -393,7 +394,8 @@ def refuse_on_their_way(eraser: Eraser) -> None:
     """Name questions to a model that were handed over: their answers are still to come, and may name a subject."""
     sent = state_folder(eraser.environ) / _SENT
     if number := sum(1 for _ in sent.glob("*.json")):
-        reason = f"{number} batches of questions lie at the server of a model, with what they quote; run this again"
+        sent_on = f"{counted(number, 'batch', 'batches')} of questions"
+        reason = f"at the server of a model, with what they quote: {sent_on}; run this again"
         eraser.refuse("", str(sent), f"{reason} once their answers were read, and delete them there")
 
 

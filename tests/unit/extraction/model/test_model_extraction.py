@@ -33,7 +33,7 @@ def test_a_good_model_adds_what_the_miners_missed(tmp_path: Path):
     assert hashlib.sha256(data).hexdigest() == evidence.sha256
     assert evidence.quote in data.decode()
     assert report.counts["model_answers"] == report.counts["model_candidates"] == 1
-    assert "gave 1 answers about 1 sessions: 100 + 20 tokens" in next(
+    assert "gave 1 answer about 1 session: 100 + 20 tokens" in next(
         i.reason for i in report.items if i.action == "model"
     )
 
@@ -127,7 +127,7 @@ def test_a_dry_run_tells_the_cost_and_asks_nothing(tmp_path: Path):
         asked = len(server.requests)
     assert report.counts["model_questions"] == asked > 2
     assert report.counts["model_tokens_foreseen"] > 1000
-    assert f"m would be asked {asked} questions about 1 sessions" in forecast
+    assert f"m would be asked {asked} questions about 1 session: " in forecast
     assert "USD" in forecast
     assert "a run stops at 9,000 tokens" in forecast
 

@@ -176,7 +176,7 @@ def test_a_preview_says_which_version_read_what_and_what_is_read_again(tmp_path:
         assert list(words) == ["offline/2", BEFORE]
         assert words["offline/2"].startswith("offline/2: 5 sessions")
         assert "all miners changed since; they are read again" in words["offline/2"]
-        assert words[BEFORE].startswith(f"{BEFORE}: 1 sessions")
+        assert words[BEFORE].startswith(f"{BEFORE}: 1 session, ")
         assert "nothing is decoded" in words[BEFORE]
         assert (report.counts["read_again"], report.counts["taken_over"]) == (5, 1)
 

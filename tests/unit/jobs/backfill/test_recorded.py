@@ -113,7 +113,7 @@ def test_what_could_not_land_keeps_a_run_from_its_end_whatever_its_project_is_ca
 
     with monkeypatch.context() as patch:
         patch.setattr(landing, "land", full)
-        assert "1 landings are left; continue with --resume b1" in world.backfill().warnings[-1]
+        assert "1 of its pieces did not land yet; continue with --resume b1" in world.backfill().warnings[-1]
     (one,), _ = unfinished(world.environ)
     assert one.how == "failed"
     assert resume(world).counts["candidates"] > 0
