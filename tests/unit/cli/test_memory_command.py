@@ -74,7 +74,7 @@ def test_verify_counts_and_fails_when_evidence_is_gone(house: House, capsys: pyt
         "checked": 1, "ok": 1, "moved": 0, "changed": 0, "lost": 0,
     }  # fmt: skip
     (house.folder / "b.jsonl").unlink()
-    assert "lost 1" in _run(capsys, house, "verify", code=6)
+    assert "1 lost with their transc" in _run(capsys, house, "verify", code=6)
 
 
 def test_diff_and_undo_take_a_dream_back(house: House, capsys: pytest.CaptureFixture[str]) -> None:
