@@ -145,7 +145,7 @@ def test_a_session_that_the_client_copied_into_its_database_counts_once(tmp_path
         (MAIN, True),
     ]
     assert [(p.kind, p.detail) for p in discovery.problems] == [
-        ("duplicate", "3 sessions are in the database beside it, too, and are read from there")
+        ("duplicate", "in the database beside it, too, and read from there: 3 sessions")
     ]
 
 
