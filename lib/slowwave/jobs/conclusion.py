@@ -148,7 +148,7 @@ def _known(
     except (SlowwaveError, OSError) as error:
         # the run has failed for this itself, and says so
         folders = []
-        why = told(error, environ.get("HOME", "")) if isinstance(error, OSError) else str(error)
+        why = told(error, environ.get("HOME", ""))
         report.warnings += [] if report.failures else [NAMELESS(f"report.html: {why}")]
     known = known_of(folders, settings.consolidation, began.at, str(home_folder(environ)), redact)
     report.warnings += [NAMELESS(problem) for problem in known.problems if NAMELESS(problem) not in report.warnings]
@@ -201,9 +201,7 @@ def _tell(report: Report, settings: Settings, environ: Mapping[str, str], night:
     for name, step in steps:
         try:
             step()
-        except SlowwaveError as error:
-            report.warnings.append(NAMELESS(f"{name}: {error}"))
-        except OSError as error:
+        except (SlowwaveError, OSError) as error:
             report.warnings.append(NAMELESS(f"{name}: {told(error, history_path(environ).parent)}"))
 
 
@@ -316,26 +314,16 @@ def outcome_of(report: Report, *, dry_run: bool = False) -> Outcome:
     return Outcome("Completed", f"{run} {_deeds(report)}.")
 
 
+# counters of what a run leaves behind
+_LEFT = (
+    *("candidates", "extracted", "replaced", "compacted", "removed", "freed", "rescued", "purged", "openclaw_entries"),
+    *("taken_back", "pruned", "model_answers", "model_batch_questions", "rolled_back"),
+)
+
+
 def did_something(report: Report) -> bool:
     """Say whether the run left anything behind."""
-    return bool(
-        report.dream_ids
-        or report.counts.get("candidates")
-        or report.counts.get("extracted")
-        or report.counts.get("replaced")
-        or report.counts.get("compacted")
-        or report.counts.get("removed")
-        or report.counts.get("freed")
-        or report.counts.get("rescued")
-        or report.counts.get("purged")
-        or report.counts.get("openclaw_entries")
-        or report.counts.get("taken_back")
-        or report.counts.get("pruned")
-        or report.counts.get("model_answers")
-        or report.counts.get("model_batch_questions")
-        or report.counts.get("carried_over")
-        or report.counts.get("rolled_back")
-    )
+    return bool(report.dream_ids) or any(report.counts.get(name) for name in _LEFT)
 
 
 def _failed_share(report: Report) -> float:

@@ -8,12 +8,15 @@ another, so that a night in batches leaves the same bytes as a night without a s
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -303,11 +306,8 @@ def _spread(
         for i in projects:
             over(whole.projects[i].key)
         return done
-    others = set(active_children())
     done: Reports = {}
-    # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
-    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
-    try:
+    with pool_of(processes) as pool:
         # the largest first: it would else be read alone in the end
         sizes = {i: sum(session.size for session in whole.projects[i].sessions) for i in projects}
         with deaf_to_interrupts():
@@ -319,6 +319,17 @@ def _spread(
             for key, report in _outcome(futures[i], whole.projects[i], whole.run_id).items():
                 done.setdefault(key, Report("extract", whole.run_id)).absorb(report)
             over(whole.projects[i].key)
+    return done
+
+
+@contextmanager
+def pool_of(processes: int) -> Generator[ProcessPoolExecutor]:
+    """Yield a pool of so many processes for reading; however the block ends, none of them goes on."""
+    others = set(active_children())
+    # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_end_with_parent)
+    try:
+        yield pool
     except BaseException:
         # cancelled or out of time: what runs is ended, which every write survives, and what has not begun never begins
         for child in set(active_children()) - others:
@@ -326,7 +337,19 @@ def _spread(
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-    return done
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it was killed: nobody would take what it reads, or end it."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)  # every write survives that
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def _outcome(future: Future[Reports], project: Project, run_id: str) -> Reports:

@@ -59,9 +59,7 @@ class Guards:
         member = self._fleet.members[subject.id]
         try:
             return self.standing(member) or self.at_hand(member)
-        except SlowwaveError as error:
-            return f"unreadable: {error}"
-        except OSError as error:
+        except (SlowwaveError, OSError) as error:
             return f"unreadable: {told(error, subject.id)}"
 
     def at_hand(self, member: Member) -> str:
@@ -277,13 +275,6 @@ def is_of_machine(error: BaseException) -> bool:
     return isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
 
 
-def reason_of(error: Exception, place: Path | str = "the file") -> str:
-    """Return an error in one line."""
-    if isinstance(error, OSError):
-        return told(error, place)
-    return str(error) if isinstance(error, SlowwaveError) else f"{type(error).__name__}: {error}"
-
-
 def note_failure(report: Report, where: str, error: Exception, place: Path | str = "the file") -> None:
     """Put a failure into the report unless it is a refusal with a reason, which the report has as such.
 
@@ -294,4 +285,4 @@ def note_failure(report: Report, where: str, error: Exception, place: Path | str
         report.count("unexpected")
         _log.error("%s broke", where, exc_info=error)
     if not is_expected or is_of_machine(error):
-        report.failures.append(f"{where}: {reason_of(error, place)}")
+        report.failures.append(f"{where}: {told(error, place)}")

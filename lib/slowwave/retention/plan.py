@@ -11,7 +11,7 @@ from slowwave.formats.notes import entry_note
 from slowwave.formats.openclaw.store import NAME, read_store
 from slowwave.report import Item, Report, RetainItem
 from slowwave.retention.audit import BY_RUN, of_item
-from slowwave.retention.context import Context, note_failure, reason_of
+from slowwave.retention.context import Context, note_failure
 from slowwave.retention.policy import Decision, Guard, Shortfall, Verdict, decide
 from slowwave.retention.sessions import Fleet, Member
 from slowwave.settings import RetentionSettings
@@ -212,7 +212,7 @@ def tidy(loose: list[Loose], run: Context) -> None:
             item = _thrown(store, {one.key for one in loose if one.store == store}, run)
         except Exception as error:  # noqa: BLE001 - counted, told, and no other store's matter
             run.report.count("openclaw_refused")
-            run.report.items.append(Item(str(store), "refused", f"openclaw: {reason_of(error, store)}"))
+            run.report.items.append(Item(str(store), "refused", f"openclaw: {told(error, store)}"))
             note_failure(run.report, str(store), error, store)
             continue
         if item is None:
@@ -277,7 +277,7 @@ def due_by_client(fleet: Fleet, times: Iterable[float], report: Report) -> Itera
         try:
             rules, looked = upkeep_rules(client_session_settings(folder)), look_at(folder)
         except (UnreadableError, OSError) as error:
-            report.warnings.append(f"rescue: cannot tell what OpenClaw removes: {reason_of(error, folder)}")
+            report.warnings.append(f"rescue: cannot tell what OpenClaw removes: {told(error, folder)}")
             continue
         met: set[str] = set()
         for at in moments if rules.enforces else ():
@@ -292,10 +292,7 @@ def _due(folder: Path, now: datetime, report: Report) -> list[Goes]:
     try:
         rules = upkeep_rules(client_session_settings(folder))
         looked = look_at(folder)
-    except UnreadableError as error:
-        report.warnings.append(f"openclaw: no maintenance: {error}")
-        return []
-    except OSError as error:
+    except (UnreadableError, OSError) as error:
         report.warnings.append(f"openclaw: no maintenance: {told(error, folder)}")
         return []
     return _enforced(upkeep(*looked, rules, now.timestamp() * 1000), rules, folder, report)

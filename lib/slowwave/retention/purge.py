@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from slowwave.errors import CorruptStateError, MovedError, RefusedError, UnreadableError
+from slowwave.errors import CorruptStateError, MovedError, RefusedError, UnreadableError, told
 from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.formats.cersei.dialect import Cersei, Mode
 from slowwave.formats.changes import FileState, file_state, rewrite_without
@@ -29,7 +29,7 @@ from slowwave.journal import Form, Journal, done, name_for
 from slowwave.memory.model import name_to_json
 from slowwave.report import Item
 from slowwave.retention.audit import AuditLog, Entry, of_shelved
-from slowwave.retention.context import Context, note_failure, reason_of
+from slowwave.retention.context import Context, note_failure
 from slowwave.retention.erase.job import recorded_in
 from slowwave.retention.erase.memory import OwnFile, apply_own
 from slowwave.retention.erase.transcripts import stands
@@ -461,7 +461,7 @@ class Purger:
             raise
         except Exception as error:  # noqa: BLE001 - counted, told, and no other session's matter
             place = session.files.paths[0]
-            self._refuse(member, session, f"refused: {reason_of(error, place)}")
+            self._refuse(member, session, f"refused: {told(error, place)}")
             note_failure(self._run.report, f"purge: session {session.id}", error, place)
 
     def _planned(self, session: StoredSession) -> PurgePlan | None:

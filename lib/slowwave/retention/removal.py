@@ -22,7 +22,7 @@ from slowwave.journal import remove_leftovers
 from slowwave.locks import WAIT_S, retaining
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, Entry, Told, of_item, of_shelved
-from slowwave.retention.context import Archive, Context, is_of_machine, note_failure, reason_of
+from slowwave.retention.context import Archive, Context, is_of_machine, note_failure
 from slowwave.retention.holds import Facts, facts_of, facts_of_item, held_by, read_holds, texts_in
 from slowwave.retention.plan import REMOVED, note, refuse
 from slowwave.retention.policy import Verdict
@@ -178,7 +178,7 @@ class Remover:
         """Keep a session that could not be removed."""
         if not guard:
             guard = "changed: " if isinstance(error, MovedError | FileNotFoundError) else "refused: "
-        refuse(self._run, verdict, f"{guard}{reason_of(error)}")
+        refuse(self._run, verdict, f"{guard}{told(error, 'the file')}")
         member = self._run.fleet.members[verdict.subject.id]
         note_failure(self._run.report, f"{member.project.key}: session {member.session.id}", error)
 
@@ -249,7 +249,7 @@ class Freer:
                 self._one(item, said)
             except Exception as error:  # noqa: BLE001 - counted, told, and no other item's matter
                 if not is_of_machine(error):
-                    self._refuse(item, f"unreadable: {reason_of(error)}")
+                    self._refuse(item, f"unreadable: {told(error, 'the file')}")
                 note_failure(self._run.report, f"trash: session {item.session}", error, self._run.trash)
 
     def _is_due(self, item: TrashItem) -> bool:

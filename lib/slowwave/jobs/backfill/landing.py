@@ -56,9 +56,7 @@ def land_shard(folder: Path, number: int, environ: Mapping[str, str]) -> Report:
         begin, timer = time(), perf_counter()
         try:
             _land(run, plan, shard, index, environ, report)
-        except SlowwaveError as error:
-            report.failures.append(NAMELESS(f"{project.key}: backfill: {error}"))
-        except OSError as error:
+        except (SlowwaveError, OSError) as error:
             report.failures.append(NAMELESS(f"{project.key}: backfill: {told(error, project.memory)}"))
         report.spans.append(Span("land", project.key, begin, perf_counter() - timer))
     return report
@@ -551,9 +549,7 @@ def roll_back(run: Folder, report: Report) -> None:
     for memory, landings in by_memory.items():
         try:
             number = _project(Path(memory), landings)
-        except SlowwaveError as error:
-            report.failures.append(f"{memory}: rollback: {error}")
-        except OSError as error:
+        except (SlowwaveError, OSError) as error:
             report.failures.append(f"{memory}: rollback: {told(error, memory)}")
         else:
             report.count("rolled_back", number)

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from os import fspath
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import msgspec
 
@@ -22,10 +21,9 @@ from slowwave.extraction.model.prompts import EXTRACTOR as MODEL
 from slowwave.extraction.ranges import PartState, Recorded, is_known, ranges_of
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.extraction.session import rest_of, states_of
-from slowwave.files import atomic_write, file_bytes
 from slowwave.formats.model import parse_time
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, changed_since, latest
+from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, latest
 from slowwave.jobs.story import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate, name_to_json
@@ -106,7 +104,7 @@ def _refuse_unknown(sessions: Sequence[str], projects: Sequence[Project]) -> Non
         raise NotFoundError(f"no session {', '.join(missing)} in the chosen projects; see slowwave sessions list")
 
 
-# What was read of each session, and by which version; which sessions kill the process that reads them.
+# What was read of each session, and by which version.
 
 Kind = Literal[
     "read",  # every byte, by the present version
@@ -185,14 +183,11 @@ class Ledger:
     def seed(self, sessions: Sequence[StoredSession], *, retry: bool) -> Seed:
         """Return what is known of sessions; with ``retry`` it forgets that they failed."""
         names = list(dict.fromkeys(name_to_json(session.id) for session in sessions))
-        versions = {name: latest(self._by(name)) for name in names}
-        changed = {name: changed_since(version) for name, version in versions.items() if version not in ("", EXTRACTOR)}
         return Seed(
             candidates=[c for name in names for c in self._candidates.get(name, ())],
             ranges=[r for name in names for v in sorted(self._by(name)) for r in self._ranges.of(name, v)],
             refused=[self._refused[name] for name in names if name in self._refused],
             failures=[] if retry else [self._failed[name] for name in names if name in self._failed],
-            changed={name: None if of is None else sorted(of) for name, of in changed.items()},
         )
 
     def _by(self, name: str) -> set[str]:
@@ -231,59 +226,6 @@ def _passed_over(session: StoredSession) -> str:
         if is_so:
             return why
     return ""
-
-
-MOST = 2
-_decoder = msgspec.json.Decoder(dict[str, int])
-
-
-class Deaths:
-    """Who died of what in one piece.
-
-    Args:
-        path: a file of the piece; beside it, ending in ``.at``, stands which session is being read.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._at = path.with_suffix(".at")
-        self._died = _decoder.decode(file_bytes(path)) if path.exists() else {}
-
-    def __enter__(self) -> Self:
-        """Begin to read."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Note that nothing is being read any more, however it ended: this process lives."""
-        self._at.unlink(missing_ok=True)
-
-    def of(self, session: StoredSession) -> int:
-        """Return how many processes died while they read a session; 0 for one that may be read."""
-        died = self._died.get(_name_of(session), 0)
-        return died if died >= MOST else 0
-
-    def expect(self, session: StoredSession) -> None:
-        """Note which session is read now; it needs to survive this process, not this machine."""
-        if not self._at.exists():
-            self._at.touch(mode=0o600)
-        self._at.write_bytes(_name_of(session).encode())
-
-    def count(self) -> bool:
-        """Note that the process that read this piece is gone; say whether it was reading a session."""
-        if not self._at.exists():
-            return False
-        name = file_bytes(self._at).decode()
-        self._at.unlink()
-        self._died[name] = self._died.get(name, 0) + 1
-        atomic_write(self._path, msgspec.json.encode(self._died))
-        return True
-
-
-def _name_of(session: StoredSession) -> str:
-    """Return what tells a session from its copies, and from others in its file."""
-    return f"{name_to_json(session.id)} {name_to_json(session.files.paths[0])}"
 
 
 # The plan of a backfill: what of the range is still to be read, in shards and pieces that every host cuts alike.
@@ -498,47 +440,19 @@ def table_of(report: Report) -> list[dict[str, Any]]:
     return rows[:MOST_ROWS]
 
 
-class Row(msgspec.Struct):
-    """One version in the books, and the sessions that it was the last to read."""
-
-    sessions: int = 0  # how many
-    bytes: int = 0  # in them
-    again: int = 0  # of them, those that are decoded again; the others are taken over as they are
-    miners: list[str] | None = None  # whose findings are added, None for all of them
-
-
-def version_table(shards: Iterable[Shard]) -> dict[str, Row]:
-    """Return a row for each older version that has read sessions of these shards, oldest first."""
-    rows: dict[str, Row] = {}
-    for shard in shards:
-        for piece in shard.pieces:
-            for session in piece.sessions:
-                _count(rows, piece, session)
-    return dict(sorted(rows.items()))
-
-
-def _count(rows: dict[str, Row], piece: Piece, session: StoredSession) -> None:
-    name = name_to_json(session.id)
-    if name not in piece.seed.changed:
-        return  # nobody has read it, or the present version
-    row = rows.setdefault(latest(r.extractor for r in piece.seed.ranges if r.session.id == name), Row())
-    row.miners = piece.seed.changed[name]
-    row.sessions += 1
-    row.bytes += session.size
-    row.again += row.miners != []
-
-
 def note_versions(report: Report, shards: Iterable[Shard]) -> None:
-    """Put the table into a report, an item a version."""
-    for version, row in version_table(shards).items():
-        report.items.append(Item(version, "version", f"{version}: {_told(row)}"))
-        report.count("read_again", row.again)
-        report.count("taken_over", row.sessions - row.again)
-
-
-def _told(row: Row) -> str:
-    number = f"{row.sessions:,} sessions, {row.bytes:,} bytes"
-    if row.miners == []:
-        return f"{number}: no miner has changed since; they are taken over as they are, nothing is decoded"
-    which = "all miners" if row.miners is None else f"the miners {', '.join(row.miners)}"
-    return f"{number}: {which} changed since; they are read again, and what is new is added"
+    """Put into a report, by version and oldest first, the sessions that an older version of the miners has read."""
+    rows: dict[str, list[int]] = {}
+    for piece in (piece for shard in shards for piece in shard.pieces):
+        by: dict[str, list[str]] = {}
+        for one in piece.seed.ranges:
+            by.setdefault(one.session.id, []).append(one.extractor)
+        for session in piece.sessions:
+            version = latest(by.get(name_to_json(session.id), ()))
+            if version not in ("", EXTRACTOR):
+                rows.setdefault(version, []).append(session.size)
+    for version, sizes in sorted(rows.items()):
+        number = f"{len(sizes):,} sessions, {sum(sizes):,} bytes"
+        why = "all miners changed since; they are read again, and what is new is added"
+        report.items.append(Item(version, "version", f"{version}: {number}: {why}"))
+        report.count("read_again", len(sizes))

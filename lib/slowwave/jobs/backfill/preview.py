@@ -326,8 +326,7 @@ def _measured(
 ) -> Measured:
     wall, cpu = time.monotonic(), time.process_time()
     batch = Collected(plan.projects[piece.project], plan, piece.seed, home_folder(environ), redact)
-    if not batch.carried_over(session):
-        extract_one(session, batch)
+    extract_one(session, batch)
     settings = plan.settings.model
     if settings.is_set:
         ask_model([session], batch, None)

@@ -265,10 +265,8 @@ def _read_in_order(begun: Begun, report: Report, read: ShardReader) -> Iterator[
         begin, timer = time(), perf_counter()
         try:
             done = read(begun.folder, number)
-        except SlowwaveError as error:
-            done = Done({}, [NAMELESS(f"shard {number}: backfill: {error}")])
-        except OSError as error:
-            done = Done({}, [NAMELESS(f"shard {number}: backfill: {told(error, begun.folder)}")])
+        except (SlowwaveError, OSError) as error:
+            done = Done(failures=[_broken(number, error, begun.folder)])
         report.spans.append(Span("read", "", begin, perf_counter() - timer))
         log_step(report.spans[-1])
         yield number, done
@@ -277,10 +275,13 @@ def _read_in_order(begun: Begun, report: Report, read: ShardReader) -> Iterator[
 def _contained(land: Land, folder: Path, number: int, run_id: str) -> Report:
     try:
         return land(folder, number)
-    except SlowwaveError as error:
-        return Report("backfill", run_id, failures=[NAMELESS(f"shard {number}: backfill: {error}")])
-    except OSError as error:
-        return Report("backfill", run_id, failures=[NAMELESS(f"shard {number}: backfill: {told(error, folder)}")])
+    except (SlowwaveError, OSError) as error:
+        return Report("backfill", run_id, failures=[_broken(number, error, folder)])
+
+
+def _broken(number: int, error: SlowwaveError | OSError, folder: Path) -> str:
+    """Say what broke a shard as a whole; the others go on."""
+    return NAMELESS(f"shard {number}: backfill: {told(error, folder)}")
 
 
 # The end of a backfill: it is done when all of it has landed; otherwise it says what is left, and how it goes on.
