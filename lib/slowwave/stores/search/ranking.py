@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from slowwave.errors import UnreadableError
 from slowwave.settings import Settings
-from slowwave.stores.catalogue import own_catalogue
+from slowwave.stores.catalogue import is_damage, own_catalogue
 from slowwave.stores.discovery import list_sessions
 from slowwave.stores.search.index import (
     SESSION_SHIFT,
@@ -18,7 +18,6 @@ from slowwave.stores.search.index import (
     Said,
     SearchIndex,
     index_path,
-    is_damage,
     unpacked,
 )
 from slowwave.stores.search.words import Term, folded, forms_of, prepare, snippet_of
