@@ -14,6 +14,7 @@ from pathlib import Path
 from slowwave.context import Run
 from slowwave.errors import SlowwaveError, UnreadableError, told
 from slowwave.extraction.job import Pending
+from slowwave.files import hash_of, walked
 from slowwave.formats.client import Belongings
 from slowwave.formats.registry import client_of
 from slowwave.memory.book import read_book
@@ -136,7 +137,8 @@ class Archive:
 
     def find(self, session: str, removal: Removal | Belongings) -> Path | None:
         """Return the pack that holds exactly what would go as it is now, read back and compared; else None."""
-        now = dict(entry for path in removal.paths for entry in _entries(path))
+        every = (entry for path in removal.paths for entry in walked(path))
+        now = {os.fspath(path): _entry(at) for path, at in every}
         for path, packed in reversed(self._held.get(session, [])):
             then = {file.path: (file.kind, file.mode, file.mtime_ns, file.size) for file in packed.files}
             if (
@@ -226,8 +228,6 @@ class Context(Run):
 
 # The verified copy that is made of whatever goes: found where an earlier run made it, else written into a pack.
 
-_BLOCK = 1 << 20
-
 
 def _described(packed: PackedSession) -> set[tuple[str, str, int, int]]:
     return {(file.path, file.kind, file.size, file.mtime_ns) for file in packed.files}
@@ -237,13 +237,11 @@ def _thrown(item: TrashItem) -> set[tuple[str, str, int, int]]:
     return {(file.path, file.kind, file.size, file.mtime_ns) for file in item.files}
 
 
-def _entries(path: Path) -> Iterator[tuple[str, tuple[str, int, int, int]]]:
-    at = path.lstat()
+def _entry(at: os.stat_result) -> tuple[str, int, int, int]:
+    """Return what a pack notes of something beside its name."""
     is_folder, is_link = stat.S_ISDIR(at.st_mode), stat.S_ISLNK(at.st_mode)
     kind = "folder" if is_folder else "link" if is_link else "file"
-    yield os.fspath(path), (kind, stat.S_IMODE(at.st_mode), at.st_mtime_ns, at.st_size if kind == "file" else 0)
-    for child in sorted(path.iterdir()) if is_folder else ():
-        yield from _entries(child)
+    return kind, stat.S_IMODE(at.st_mode), at.st_mtime_ns, at.st_size if kind == "file" else 0
 
 
 def _reads_back(path: Path, packed: PackedSession, place: Callable[[PackedFile], Path]) -> bool:
@@ -253,15 +251,7 @@ def _reads_back(path: Path, packed: PackedSession, place: Callable[[PackedFile],
             pack.check(packed)
     except UnreadableError:
         return False
-    return all(_hash(place(file)) == file.hash for file in packed.files if file.kind == "file")
-
-
-def _hash(path: Path) -> str:
-    found = digest()
-    with path.open("rb", buffering=0) as file:
-        while block := file.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
+    return all(hash_of(place(file), digest) == file.hash for file in packed.files if file.kind == "file")
 
 
 # What went wrong with one session: what the machine refused, or nobody expected, is a failure of the run, too.

@@ -337,20 +337,6 @@ def newest_session(sessions: Iterable[FoundSession], cwd: str = "") -> FoundSess
     raise NotFoundError("no session yet; name a store with --store")
 
 
-def session_of_file(path: Path) -> FoundSession:
-    """Return the session that a file belongs to, with its other parts.
-
-    Raises:
-        NotFoundError: there is no such file, or it is no transcript by its name.
-    """
-    problems: list[StoreProblem] = []
-    folder = os.fspath(path.parent)
-    for found in Walk[Known](problems).sessions(folder):
-        if found.folder == folder and any(file.name == path.name for file in found.files):
-            return found
-    raise NotFoundError(f"{path}: is not a transcript (its name does not end in {SUFFIX})")
-
-
 # What clients note of a session beside its messages, in files and databases of their own.
 
 

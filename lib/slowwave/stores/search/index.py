@@ -18,7 +18,7 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import replace
 
-from slowwave.errors import NotFoundError, UnreadableError
+from slowwave.errors import UnreadableError
 from slowwave.files import archive_folder, state_folder
 from slowwave.formats.client import LaterDialect, RecordDialect
 from slowwave.formats.lines import read_records, relaxed_collector
@@ -32,7 +32,7 @@ from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.archive.sessions import laid_out
 from slowwave.stores.archive.shelf import Shelf, Shelved
 from slowwave.stores.catalogue import Cache, is_damage, remove_cache
-from slowwave.stores.roots import session_of_file
+from slowwave.stores.roots import session_of_path
 from slowwave.stores.search.words import plain, spaced
 from slowwave.stores.summary import SessionRow, kept_title
 
@@ -614,10 +614,7 @@ def files_of(row: SessionRow) -> SessionFiles:
     """
     if row.parts < 2 or not row.path.endswith(SUFFIX):  # noqa: PLR2004 - one file
         return SessionFiles(row.id, (Path(row.path),))
-    try:
-        found = session_of_file(Path(row.path))
-    except NotFoundError as error:
-        raise UnreadableError(row.path, "is gone") from error
+    found = session_of_path(Path(row.path))
     return SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files))
 
 
