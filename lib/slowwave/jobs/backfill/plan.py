@@ -357,21 +357,8 @@ _WORDS = {
 }
 
 
-class Coverage(msgspec.Struct):
-    """How far a range was read."""
-
-    rows: dict[tuple[str, str], list[int]] = {}  # sessions and bytes by project and state in words
-    sessions: int = 0  # of the range
-    covered: int = 0  # of them, those that were read by the present version, or of which it would take nothing
-
-    @property
-    def percent(self) -> float:
-        """The share that is covered, 0 to 100, rounded down to a tenth; an empty range is covered."""
-        return 100.0 if not self.sessions else (1000 * self.covered // self.sessions) / 10
-
-
-def cover(run: Run, wanted: Wanted) -> tuple[Coverage, Report]:
-    """Return how far a range was read, and the report that says so; nothing is changed.
+def cover(run: Run, wanted: Wanted) -> Report:
+    """Return a report that says how far a range was read; nothing is changed.
 
     Raises:
         UnreadableError: a store cannot be read at all.
@@ -379,24 +366,24 @@ def cover(run: Run, wanted: Wanted) -> tuple[Coverage, Report]:
     """
     report = Report("backfill", run.id)
     projects, report.warnings = chosen_sessions(run, wanted)
-    coverage, totals = Coverage(), Counter[str]()
+    sizes: dict[tuple[str, str], list[int]] = {}  # of sessions, by project and state in words
+    left = Counter[str]()
     for project in projects:
         for session, books, words, is_covered in _rows(project, run):
-            size = session.size
             if wanted.sessions:
                 read_by = f"in the books: {', '.join(books) or 'nothing'}"
                 report.items.append(Item(session.id, "session", f"{words}; {read_by}", project.key))
-            totals[words] += not is_covered
-            row = coverage.rows.setdefault((project.key, words), [0, 0])
-            row[0] += 1
-            row[1] += size
-            coverage.sessions += 1
-            coverage.covered += is_covered
-    for (key, words), (number, size) in coverage.rows.items():
-        report.items.append(Item(key, "coverage", f"{number:,} sessions, {size:,} bytes: {words}", key))
-    report.counts = {"sessions": coverage.sessions, "covered": coverage.covered, "projects": len(projects)}
-    report.items.append(Item("range", "covered", _sentence(coverage, totals) + _left_out(len(report.warnings))))
-    return coverage, report
+            left[words] += not is_covered
+            sizes.setdefault((project.key, words), []).append(session.size)
+    for (key, words), of in sizes.items():
+        report.items.append(Item(key, "coverage", f"{len(of):,} sessions, {sum(of):,} bytes: {words}", key))
+    every = sum(map(len, sizes.values()))
+    report.counts = {"sessions": every, "covered": every - left.total(), "projects": len(projects)}
+    # what was left out of the stores is in no percentage
+    out = f"{len(report.warnings):,} more were left out of the stores, of whatever range (see the notes)"
+    text = _sentence(every, left)
+    report.items.append(Item("range", "covered", f"{text}; {out}" if report.warnings else text))
+    return report
 
 
 def _rows(project: Project, run: Run) -> Iterator[tuple[StoredSession, list[str], str, bool]]:
@@ -409,26 +396,19 @@ def _rows(project: Project, run: Run) -> Iterator[tuple[StoredSession, list[str]
         except UnreadableError:
             yield session, books, _WORDS["unreadable"], False
             continue
-        yield session, books, _words(state), state.kind == "read" or state.kind in _NOTHING_THERE
+        words = _WORDS[state.kind].format(version=state.version or EXTRACTOR, why=state.why)
+        yield session, books, words, state.kind == "read" or state.kind in _NOTHING_THERE
 
 
-def _words(state: State) -> str:
-    return _WORDS[state.kind].format(version=state.version or EXTRACTOR, why=state.why)
-
-
-def _sentence(coverage: Coverage, totals: Counter[str]) -> str:
-    left = coverage.sessions - coverage.covered
-    if not coverage.sessions:
+def _sentence(every: int, states: Counter[str]) -> str:
+    """Say how much of a range is covered, rounded down to a tenth of a percent, and what is left of it."""
+    left = states.total()
+    if not every:
         return "the range holds no session"
     if not left:
-        return f"100 % of {coverage.sessions:,} sessions: every one was read by {EXTRACTOR}, or has nothing to read"
-    parts = "; ".join(f"{number:,} {words}" for words, number in totals.most_common() if number)
-    return f"{coverage.percent:.1f} % of {coverage.sessions:,} sessions; {left:,} are left ({parts})"
-
-
-def _left_out(number: int) -> str:
-    """Say that what was left out of the stores is in no percentage."""
-    return f"; {number:,} more were left out of the stores, of whatever range (see the notes)" if number else ""
+        return f"100 % of {every:,} sessions: every one was read by {EXTRACTOR}, or has nothing to read"
+    parts = "; ".join(f"{number:,} {words}" for words, number in states.most_common() if number)
+    return f"{1000 * (every - left) // every / 10:.1f} % of {every:,} sessions; {left:,} are left ({parts})"
 
 
 def table_of(report: Report) -> list[dict[str, Any]]:

@@ -216,7 +216,7 @@ def at_once(given: BackfillParameters, environ: Mapping[str, str]) -> Ended | No
     if given.action == "rollback":
         return _taken_back(given, environ)
     if given.action == "coverage":
-        return Ended(discreet(cover(run_of(given, environ), wanted_of(given))[1]))
+        return Ended(discreet(cover(run_of(given, environ), wanted_of(given))))
     if given.action == "preview" or given.dry_run:
         return Ended(discreet(preview(given, environ)))
     return None

@@ -89,7 +89,7 @@ def test_what_could_not_land_raises_an_alarm_and_waits_in_the_status(tmp_path: P
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(landing, "land", full)
+        patch.setattr(landing, "_land", full)
         world.backfill()
     (night,) = nights_of(world)
     assert [alarm.name for alarm in night.alarms] == ["failures"]
@@ -112,7 +112,7 @@ def test_what_could_not_land_keeps_a_run_from_its_end_whatever_its_project_is_ca
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(landing, "land", full)
+        patch.setattr(landing, "_land", full)
         assert "1 landings are left; continue with --resume b1" in world.backfill().warnings[-1]
     (one,), _ = unfinished(world.environ)
     assert one.how == "failed"
@@ -158,7 +158,7 @@ def test_one_whose_process_is_gone_is_unfinished(tmp_path: Path, monkeypatch: py
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(landing, "land", interrupted)
+        patch.setattr(landing, "_land", interrupted)
         with pytest.raises(KeyboardInterrupt):
             world.backfill()
     ((one,), _), (notes_left, _) = unfinished(world.environ), read_notes(world.environ)
