@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -64,6 +64,13 @@ class Concluded:
 
     night: Night
     view: View
+
+
+class Ended(NamedTuple):
+    """The report of what was done, and what was recorded of it; None for what changes nothing."""
+
+    report: Report
+    concluded: Concluded | None = None
 
 
 def conclude(

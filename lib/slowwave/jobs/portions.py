@@ -207,7 +207,6 @@ PAYS_FROM_BYTES = 32 << 20
 _HASHED = 64
 
 Reports = dict[str, Report]
-Task = Callable[[Path, tuple[int, ...], Sequence[Share], Mapping[str, str]], Reports]
 
 
 def extract_everywhere(projects: Sequence[Project], run: Run, over: Callable[[str], None]) -> list[Report]:
@@ -261,7 +260,7 @@ def extract_portion(
     whole = read_manifest(manifest)
     shares = whole.batches[index]
     projects = tuple(dict.fromkeys(share.project for share in shares))
-    return discreet_all(_spread(_extract, manifest, whole, projects, shares, environ, over))
+    return discreet_all(_spread(manifest, whole, projects, shares, environ, over))
 
 
 def whole_portion(manifest: Path, step: Whole, environ: Mapping[str, str]) -> Report:
@@ -291,7 +290,6 @@ def group_portion(manifest: Path, step: Step, index: int, environ: Mapping[str, 
 
 
 def _spread(
-    task: Task,
     manifest: Path,
     whole: Manifest,
     projects: tuple[int, ...],
@@ -302,7 +300,7 @@ def _spread(
     work = [(whole.projects[s.project], whole.projects[s.project].sessions[s.start : s.stop]) for s in shares]
     processes = _processes(work)
     if processes == 1:
-        done = task(manifest, projects, shares, environ)
+        done = _extract(manifest, projects, shares, environ)
         for i in projects:
             over(whole.projects[i].key)
         return done
@@ -312,7 +310,7 @@ def _spread(
         sizes = {i: sum(session.size for session in whole.projects[i].sessions) for i in projects}
         with deaf_to_interrupts():
             futures = {
-                i: pool.submit(task, manifest, (i,), shares, dict(environ))
+                i: pool.submit(_extract, manifest, (i,), shares, dict(environ))
                 for i in sorted(projects, key=lambda i: -sizes[i])
             }
         for i in projects:
@@ -363,28 +361,17 @@ def _outcome(future: Future[Reports], project: Project, run_id: str) -> Reports:
 
 
 def _extract(manifest: Path, projects: tuple[int, ...], shares: Sequence[Share], environ: Mapping[str, str]) -> Reports:
-    # also held by a process whose parent was killed
-    with beside_jobs(environ):
-        return _extracted(manifest, projects, shares, environ)
-
-
-def _extracted(
-    manifest: Path, projects: tuple[int, ...], shares: Sequence[Share], environ: Mapping[str, str]
-) -> Reports:
     whole = read_manifest(manifest)
     run = whole.run(environ)
     done: Reports = {}
-    for share in shares:
-        if share.project in projects:
+    # also held by a process whose parent was killed
+    with beside_jobs(environ):
+        for share in (share for share in shares if share.project in projects):
+
+            def extract(project: Project, run: Run, share: Share = share) -> Report:
+                return extract_some(project, project.sessions[share.start : share.stop], run)
+
             project = whole.projects[share.project]
-            report = contained(_share_step(share), project, run)
+            report = contained(extract, project, run)
             done.setdefault(project.key, Report("extract", run.id)).absorb(report)
     return done
-
-
-def _share_step(share: Share) -> Step:
-    def extract(project: Project, run: Run) -> Report:
-        """Extract from a part of the project's sessions."""
-        return extract_some(project, project.sessions[share.start : share.stop], run)
-
-    return extract

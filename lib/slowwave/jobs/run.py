@@ -88,8 +88,8 @@ def discreet(report: Report) -> Report:
     """Return a report without secrets; marks that stand in it already stay as they are."""
     return msgspec.structs.replace(
         report,
-        gates=[_gate(gate) for gate in report.gates],
-        items=[_item(item) for item in report.items],
+        gates=[Gate(one.gate, NAMELESS(one.project), one.passed, NAMELESS(one.reason)) for one in report.gates],
+        items=[_discreet_item(item) for item in report.items],
         warnings=_clean(report.warnings),
         failures=_clean(report.failures),
         parked=_clean(report.parked),
@@ -105,11 +105,7 @@ def discreet_all(reports: dict[str, Report]) -> dict[str, Report]:
     return {key: discreet(report) for key, report in reports.items()}
 
 
-def _gate(gate: Gate) -> Gate:
-    return Gate(gate.gate, NAMELESS(gate.project), gate.passed, NAMELESS(gate.reason))
-
-
-def _item(item: Item) -> Item:
+def _discreet_item(item: Item) -> Item:
     target, reason, project, text = map(NAMELESS, (item.target, item.reason, item.project, item.text))
     return msgspec.structs.replace(item, target=target, reason=reason, project=project, text=text)
 

@@ -418,7 +418,25 @@ def bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Cl
         OSError: something cannot be written; call it again.
     """
     with retaining(environ, wait_s=WAIT_S):
-        return _bring_back(one, environ, clock)
+        if isinstance(one, TrashItem):
+            if not (trash_folder(environ) / one.id / MANIFEST).is_file():
+                raise NotFoundError(
+                    f"session {one.session} left the trash meanwhile (slowwave retain audit says how); "
+                    f"slowwave sessions restore {one.session} looks for it in the archive"
+                )
+            warnings = restore(one, trash_folder(environ))
+            entry = of_item("restore", one, "")
+        else:
+            from slowwave.stores.archive.shelf import Shelf  # noqa: PLC0415 - few sessions are archived
+
+            warnings = Shelf(archive_folder(environ)).restore(one)
+            files, session = one.session.files, one.session
+            entry = Entry(
+                action="restore", session=session.id, dialect=session.dialect, files=len(files), size=session.size,
+                item=Path(one.pack).name,
+            )  # fmt: skip
+        AuditLog(environ).append([entry], clock.now())
+    return warnings
 
 
 def bring_back_as(
@@ -456,25 +474,3 @@ def bring_back_as(
         )  # fmt: skip
         AuditLog(environ).append([entry], clock.now())
     return paths
-
-
-def _bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Clock) -> list[str]:
-    if isinstance(one, TrashItem):
-        if not (trash_folder(environ) / one.id / MANIFEST).is_file():
-            raise NotFoundError(
-                f"session {one.session} left the trash meanwhile (slowwave retain audit says how); "
-                f"slowwave sessions restore {one.session} looks for it in the archive"
-            )
-        warnings = restore(one, trash_folder(environ))
-        entry = of_item("restore", one, "")
-    else:
-        from slowwave.stores.archive.shelf import Shelf  # noqa: PLC0415 - few sessions are archived
-
-        warnings = Shelf(archive_folder(environ)).restore(one)
-        files, session = one.session.files, one.session
-        entry = Entry(
-            action="restore", session=session.id, dialect=session.dialect, files=len(files), size=session.size,
-            item=Path(one.pack).name,
-        )  # fmt: skip
-    AuditLog(environ).append([entry], clock.now())
-    return warnings

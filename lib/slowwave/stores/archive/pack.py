@@ -95,7 +95,7 @@ class Pack:
         except OSError as error:
             raise UnreadableError(path, error.strerror or "cannot be opened") from error
         try:
-            self.table = self._table() if table is None else table
+            self.table = table_of(path, table_bytes(path, self._fd)) if table is None else table
         except BaseException:
             os.close(self._fd)
             raise
@@ -199,9 +199,6 @@ class Pack:
                 found.update(view[:number])
             if found.hexdigest() != file.hash:
                 raise CorruptStateError(self.path, f"{file.path} is not what was packed", REMEDY)
-
-    def _table(self) -> Table:
-        return table_of(self.path, table_bytes(self.path, self._fd))
 
     def _decompressor(self, *, shared: bool) -> zstandard.ZstdDecompressor:
         if not shared:
