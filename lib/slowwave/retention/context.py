@@ -2,7 +2,6 @@
 
 import os
 import stat
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -155,12 +154,12 @@ class Archive:
         return any(
             _reads_back(path, packed, lambda file: stored[file.path])
             for path, packed in reversed(self._held.get(item.session, []))
-            if _described(packed) == _thrown(item)
+            if _described(packed) == _described(item)
         )
 
     def has_files(self, item: TrashItem) -> bool:
         """Say whether some pack holds what an item of the trash holds, by names, sizes and times."""
-        return any(_described(packed) == _thrown(item) for _, packed in self._held.get(item.session, []))
+        return any(_described(packed) == _described(item) for _, packed in self._held.get(item.session, []))
 
     def about(self, session: str) -> PackedSession | None:
         """Return what is known of a session that was archived, or None."""
@@ -193,7 +192,6 @@ class Context(Run):
     archive: Archive  # the packs
     report: Report  # gets what was done and refused
     chosen: Collection[str] | None = None  # keys of the projects in which something may go; None for all
-    rest: Callable[[float], None] = time.sleep  # waits for so many seconds between two removals
 
     @property
     def rules(self) -> RetentionSettings:
@@ -229,12 +227,8 @@ class Context(Run):
 # The verified copy that is made of whatever goes: found where an earlier run made it, else written into a pack.
 
 
-def _described(packed: PackedSession) -> set[tuple[str, str, int, int]]:
-    return {(file.path, file.kind, file.size, file.mtime_ns) for file in packed.files}
-
-
-def _thrown(item: TrashItem) -> set[tuple[str, str, int, int]]:
-    return {(file.path, file.kind, file.size, file.mtime_ns) for file in item.files}
+def _described(one: PackedSession | TrashItem) -> set[tuple[str, str, int, int]]:
+    return {(file.path, file.kind, file.size, file.mtime_ns) for file in one.files}
 
 
 def _entry(at: os.stat_result) -> tuple[str, int, int, int]:

@@ -6,6 +6,7 @@ Both go under the same holds and into the same audit log.
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -82,7 +83,7 @@ class Remover:
             ready = [one for verdict in verdicts if (one := self._ready(verdict)) is not None]
             for one in self._archived(ready) if self._run.rules.require_archive else ready:
                 if self._begun and self._run.rules.pause:
-                    self._run.rest(self._run.rules.pause.total_seconds())
+                    time.sleep(self._run.rules.pause.total_seconds())
                 self._begun = True
                 self._throw_away(one)
             folders |= {path.parent for one in ready for path in one.member.session.files.paths}
@@ -243,7 +244,7 @@ class Freer:
             if by is None or by == self._run.report.run_id or not self._is_due(item) or not self._is_chosen(item):
                 continue
             if begun and pause and not self._run.dry_run:
-                self._run.rest(pause.total_seconds())
+                time.sleep(pause.total_seconds())
             begun = True
             try:
                 self._one(item, said)

@@ -24,16 +24,33 @@ from slowwave.extraction.session import rest_of, states_of
 from slowwave.formats.model import parse_time
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, latest
+from slowwave.jobs.parameters import BackfillParameters
 from slowwave.jobs.story import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate, name_to_json
-from slowwave.report import Item, Report
+from slowwave.report import Item, Report, counted, readable
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import known_projects, list_sessions
 from slowwave.stores.projects import Project, chosen_by
 
 # Which sessions a range means: by project, dialect, id and the time of what happened in them.
+
+
+def wanted_of(given: BackfillParameters) -> Wanted:
+    """Return the range that parameters mean."""
+    return Wanted(
+        since=given.since,
+        until=given.until,
+        projects=tuple(filter(None, (given.project, *given.projects))),
+        dialects=tuple(given.dialects),
+        sessions=tuple(given.sessions),
+        limit=given.limit,
+        upgrade=given.upgrade,
+        retry_failed=given.retry_failed,
+    )
+
 
 LastActivity = Callable[[StoredSession], datetime]
 
@@ -237,7 +254,7 @@ PIECE_BYTES = 16_000_000
 PIECE_SESSIONS = 100
 
 
-def plan_backfill(run: Run, wanted: Wanted, pace: Pace) -> tuple[Plan, list[Shard]]:
+def plan_backfill(run: Run, given: BackfillParameters) -> tuple[Plan, list[Shard]]:
     """Return the plan of a run over a range, and its shards.
 
     Raises:
@@ -245,6 +262,7 @@ def plan_backfill(run: Run, wanted: Wanted, pace: Pace) -> tuple[Plan, list[Shar
         NotFoundError: no project or session is the one that is asked for.
         UsageError: the range ends before it begins.
     """
+    wanted = wanted_of(given)
     projects, warnings = chosen_sessions(run, wanted)
     counts: Counter[str] = Counter(sessions=sum(len(project.sessions) for project in projects))
     ledgers = {p.memory: Ledger(p.memory, run.settings, run.clock.now()) for p in projects}
@@ -270,7 +288,7 @@ def plan_backfill(run: Run, wanted: Wanted, pace: Pace) -> tuple[Plan, list[Shar
         settings=run.settings,
         force=run.force,
         wanted=wanted,
-        pace=pace,
+        pace=Pace(given.sessions_per_second, given.mb_per_second),
         projects=[msgspec.structs.replace(project, sessions=()) for project in projects],
         shards=len(shards),
         pieces=len(pieces),
@@ -280,6 +298,35 @@ def plan_backfill(run: Run, wanted: Wanted, pace: Pace) -> tuple[Plan, list[Shar
         warnings=warnings,
     )
     return plan, shards
+
+
+def first_words(plan: Plan) -> Report:
+    """Return a report that says what a plan is about, and what of the range is not in it."""
+    report = Report("backfill", plan.run_id)
+    report.warnings = [NAMELESS(one) for one in plan.warnings]
+    report.counts = {"projects": len(plan.projects), "in_range": plan.counts.get("sessions", 0)}
+    report.counts |= {name: number for name, number in plan.counts.items() if name != "sessions" and number}
+    report.memories = {project.key: str(project.memory) for project in plan.projects}
+    size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
+    text = f"{size}, in {plan.pieces:,} piece{'' if plan.pieces == 1 else 's'}"
+    if plan.sessions:
+        report.items.append(Item(plan.run_id, "backfill", text))
+    else:
+        report.warnings.insert(0, _nothing_of(plan))
+    return report
+
+
+def _nothing_of(plan: Plan) -> str:
+    """Say why a plan has no session."""
+    if not plan.counts.get("sessions"):
+        return "the range holds no session; slowwave sessions list shows what there is, and when it was"
+    if plan.wanted.retry_failed:
+        return "no session of the range is left to try again: each could be read, or was never tried"
+    if plan.wanted.upgrade:
+        return f"no session of the range is left to read again: none was read by rules older than {EXTRACTOR}"
+    why = "nothing of the range is left to read: what a night or an earlier backfill has read is not read twice"
+    why += ", and --force only lets in what is too short or in use" if plan.force else ""
+    return f"{why}; to see a backfill at work, on sessions that come with slowwave: slowwave run backfill --sample DIR"
 
 
 def _due(

@@ -14,10 +14,10 @@ import msgspec
 
 from slowwave.context import Run, clock_of
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError, told
-from slowwave.jobs.backfill.folder import Folder, Pace, Plan, Shard, backfills_folder, note_speed
+from slowwave.jobs.backfill.folder import Folder, Plan, Shard, backfills_folder, note_speed
 from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back
-from slowwave.jobs.backfill.plan import cover, plan_backfill
-from slowwave.jobs.backfill.preview import first_words, preview, wanted_of
+from slowwave.jobs.backfill.plan import cover, first_words, plan_backfill, wanted_of
+from slowwave.jobs.backfill.preview import preview
 from slowwave.jobs.backfill.shard import Done, ShardReader, reading
 from slowwave.jobs.conclusion import (
     Began,
@@ -93,7 +93,7 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
 def _planned(run: Run, given: BackfillParameters, began: Began) -> tuple[Plan, list[Shard]]:
     """Return the plan of a run; one that cannot begin, through no fault of its range, is recorded first."""
     try:
-        return plan_backfill(run, wanted_of(given), Pace(given.sessions_per_second, given.mb_per_second))
+        return plan_backfill(run, given)
     except (UsageError, NotFoundError):
         raise
     except SlowwaveError as error:

@@ -30,9 +30,9 @@ from slowwave.errors import SlowwaveError, UsageError, told
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.gates import FAILURES, MOST_ATTEMPTS, Failure
 from slowwave.extraction.job import ask_model, extract_one
-from slowwave.extraction.ranges import PartState
 from slowwave.extraction.session import Read, new_ranges
-from slowwave.files import atomic_write, file_bytes, home_folder, write_all
+from slowwave.files import atomic_write, file_bytes, home_folder
+from slowwave.formats.changes import append_record
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
 from slowwave.formats.sessions import StoredSession
@@ -190,10 +190,6 @@ class Collected(Batch):
         self.result.entries.append(Entry(list(new), list(ranges)))
         super().take(new, ranges)
 
-    def keep_ranges(self, session: StoredSession, states: Sequence[PartState]) -> None:
-        """Collect how far a session was read before."""
-        self.take([], new_ranges(session, states, iso(self.now)))
-
     def note_failure(self, failure: Failure, file: str = FAILURES) -> None:
         """Collect a failure."""
         self.result.failures.setdefault(file, []).append(failure)
@@ -266,7 +262,7 @@ class Remembered:
             name, answer.data, answer.text, answer.form, spent.prompt_tokens, spent.completion_tokens, spent.usd,
             answer.model, seconds,
         )  # fmt: skip
-        self._keep(one)
+        append_record(self._path, msgspec.json.encode(one), fsync=True)
         return answer
 
     def _count(self, ask: Ask, seconds: float) -> None:
@@ -274,16 +270,6 @@ class Remembered:
             self.asked.answers += 1
             self.asked.prompt_tokens += estimated_tokens(ask.system, ask.user)
             self.asked.seconds += seconds
-
-    def _keep(self, one: _Kept) -> None:
-        with self._lock:
-            fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
-            try:
-                # a line of its own, whatever a kill left before it
-                write_all(fd, b"\n" + msgspec.json.encode(one) + b"\n")
-                os.fsync(fd)
-            finally:
-                os.close(fd)
 
 
 class Done(msgspec.Struct):
