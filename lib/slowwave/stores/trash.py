@@ -48,7 +48,6 @@ from slowwave.stores.roots import read_head
 
 MANIFEST = "manifest.json"
 _TRANSCRIPT = ".jsonl"
-_BLOCK = 1 << 20
 
 
 class TrashedFile(msgspec.Struct, frozen=True):

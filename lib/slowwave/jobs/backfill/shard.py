@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
@@ -431,7 +431,7 @@ def reading(runner: str, folder: Path, shards: int, environ: Mapping[str, str]) 
         UsageError: the engine is not installed, or not reached.
     """
     if runner == "threads":
-        return _here(environ)
+        return nullcontext(lambda folder, number: read_shard(folder, number, environ))
     return {"dask": _dask, "ray": _ray}[runner](folder, range(shards), places_of(environ))
 
 
@@ -443,11 +443,6 @@ def places_of(environ: Mapping[str, str]) -> dict[str, str]:
 def run_there(folder: str, number: int, places: Mapping[str, str], workers: int) -> Done:
     """Read a shard in the process of an engine."""
     return run_shard(Path(folder), number, {**os.environ, **places}, workers=workers)
-
-
-@contextmanager
-def _here(environ: Mapping[str, str]) -> Generator[ShardReader]:
-    yield lambda folder, number: read_shard(folder, number, environ)
 
 
 @contextmanager

@@ -312,8 +312,6 @@ def _bare(session: PackedSession) -> dict[str, Any]:
 
 # Putting an archived session back in its place: every file with name, bytes, mode and time, and nothing replaced.
 
-_BLOCK = 1 << 20
-
 
 def put_back(pack: Pack, session: PackedSession) -> list[str]:
     """Write all files of a session, those last that its client needs most, and return what was there already.
