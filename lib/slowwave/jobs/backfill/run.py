@@ -14,7 +14,7 @@ import msgspec
 
 from slowwave.context import Run, clock_of
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError, told
-from slowwave.jobs.backfill.folder import Folder, Plan, Shard, backfills_folder, note_speed
+from slowwave.jobs.backfill.folder import Folder, Plan, Shard, backfills_folder, note_answers
 from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back
 from slowwave.jobs.backfill.plan import cover, first_words, plan_backfill, wanted_of
 from slowwave.jobs.backfill.preview import preview
@@ -307,10 +307,11 @@ def end(folder: Path, environ: Mapping[str, str], report: Report) -> Report:
 def _close(run: Folder, plan: Plan, environ: Mapping[str, str], report: Report) -> None:
     """Note that all of a run has landed, and remove what only its reading needed."""
     try:
-        note_speed(run, plan, environ)
+        if plan.settings.model.is_set:
+            note_answers(run, plan, environ)
     except (SlowwaveError, OSError) as error:
         # it only helps previews
-        report.warnings.append(f"how fast it was cannot be noted for previews: {NAMELESS(str(error))}")
+        report.warnings.append(f"what its answers cost cannot be noted for previews: {NAMELESS(str(error))}")
     run.note("done", msgspec.json.encode(report.counts))
     run.drop_work()
     remove_leftovers(run.path, below=True)

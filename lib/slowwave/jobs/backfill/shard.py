@@ -326,7 +326,6 @@ class Reader:
             return Done(pieces=1)
 
     def _result(self, piece: Piece) -> Result:
-        begun, cpu = time.monotonic(), time.process_time()
         redact = redactor_of(self.plan.settings, self._environ, create=True)
         project = self.plan.projects[piece.project]
         batch = Collected(project, self.plan, piece.seed, home_folder(self._environ), redact)
@@ -347,8 +346,6 @@ class Reader:
         result.failed = [NAMELESS(one) for one in report.failures]
         result.warnings = [NAMELESS(one) for one in report.warnings]
         result.unknown_types = dict(sorted(report.unknown_types.items()))
-        result.seconds = round(time.monotonic() - begun, 3)
-        result.cpu_seconds = round(time.process_time() - cpu, 3)
         return result
 
     def _ask(self, piece: Piece, sessions: Sequence[StoredSession], batch: Collected) -> None:
