@@ -131,15 +131,6 @@ def test_a_session_that_cannot_be_read_keeps_no_run_from_its_end(tmp_path: Path,
     assert unfinished(world.environ) == ([], [])
 
 
-def test_a_damaged_list_of_past_runs_costs_a_run_nothing_but_a_warning(tmp_path: Path):
-    world = filled(tmp_path)
-    (backfills_folder(world.environ)).mkdir(parents=True)
-    (backfills_folder(world.environ) / "past.json").write_bytes(b"x")
-    report = world.backfill()
-    assert "past.json: is not a list of past runs" in report.warnings[-1]
-    assert (report.counts["extracted"], unfinished(world.environ)) == (12, ([], []))
-
-
 def test_the_status_says_that_it_is_paused_and_what_goes_on_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     world = filled(tmp_path)
     paused_after(world, 5, monkeypatch)
