@@ -92,7 +92,8 @@ class Guards:
     def _unsaved(self, member: Member) -> str:
         if self._run.settings.retention.require_extracted and (left := self._left(member)):
             return f"not extracted: {left}"
-        if not self._run.settings.retention.require_archive and (memory := self._cited_by(member)):
+        paths = (os.fspath(path) for path in paths_of(member))
+        if not self._run.settings.retention.require_archive and (memory := self.cited_among(paths)):
             return f"cited: memory {memory} rests on it, and no archive is kept"
         return ""
 
@@ -105,9 +106,6 @@ class Guards:
         if memory not in self._pending:
             self._pending[memory] = Pending(memory)
         return next((left for session in member.sessions if (left := self._pending[memory].left(session))), "")
-
-    def _cited_by(self, member: Member) -> str:
-        return self.cited_among(os.fspath(path) for path in paths_of(member))
 
     @cached_property
     def _cited(self) -> dict[str, str]:

@@ -128,14 +128,11 @@ class Remover:
             for one in new:
                 self._refuse(one.verdict, error, guard)
             return set()
-        self._tell_archived(new, added)
-        return {one.verdict.subject.id for one in new}
-
-    def _tell_archived(self, new: Sequence[Ready], added: Sequence[Shelved]) -> None:
         rules = {one.member.session.id: one.verdict.rule for one in new}
         lines = [of_shelved(one, self._run.report.run_id, rules[one.session.id]) for one in added]
         self._run.log.append(lines, self._run.now)
         self._run.report.count("archived", len(added))
+        return {one.verdict.subject.id for one in new}
 
     def _wanted(self, one: Ready) -> Wanted:
         session, project, subject = one.member.session, one.member.project, one.verdict.subject

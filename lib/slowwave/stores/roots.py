@@ -70,15 +70,11 @@ def store_roots(settings: "Settings", environ: Mapping[str, str], problems: list
     every = _roots(settings, environ, problems)
     if settings.store.follow_links:
         return every
+    # a home of clients stands for that of the one whose place it is
     return [
-        replace(root, places=tuple(place._replace(store=_store_of(root, place)) for place in root.places))
+        replace(root, places=tuple(p._replace(store=os.path.realpath(p.store or root.path)) for p in root.places))
         for root in every
     ]
-
-
-def _store_of(root: Root, place: Place) -> str:
-    """Return the real path of the root of a place; a home of clients stands for that of the one whose place it is."""
-    return os.path.realpath(place.store or root.path)
 
 
 def _roots(settings: "Settings", environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:

@@ -116,7 +116,9 @@ def throw_away(
     folder = trash / item_id
     private_folder(trash)
     folder.mkdir(mode=0o700)
-    _write_manifest(folder, item)
+    # the standard library writes names that are not UTF-8 as escapes and reads them back
+    manifest = json.dumps(msgspec.to_builtins(item), indent=1).encode("ascii")
+    atomic_write(folder / MANIFEST, manifest, mode=0o600)
     fsync_folder(trash)
     _take_out(notes, folder)
     for file in files:
@@ -276,12 +278,6 @@ def _described(number: int, entry: tuple[Path, os.stat_result]) -> TrashedFile:
     size, digest = (at.st_size, hash_of(path)) if kind == "file" else (0, "")
     mode = stat.S_IMODE(at.st_mode)
     return TrashedFile(os.fspath(path), f"{number:05d}", kind, mode, at.st_mtime_ns, size, digest)
-
-
-def _write_manifest(folder: Path, item: TrashItem) -> None:
-    # the standard library writes names that are not UTF-8 as escapes and reads them back
-    text = json.dumps(msgspec.to_builtins(item), indent=1)
-    atomic_write(folder / MANIFEST, text.encode("ascii"), mode=0o600)
 
 
 def _read_manifest(folder: Path) -> TrashItem | None:

@@ -286,14 +286,10 @@ class RowsByPath:
 def rows_of(pack: Path, session: PackedSession) -> list[SessionRow]:
     """Return the rows of an archived session and of the sub-agents that went with it, its own first."""
     kept = [session.row, *session.inside] if session.row else [_bare(session), *session.inside]
-    return [_row(one, pack) for one in kept]
-
-
-def _row(kept: dict[str, Any], pack: Path) -> SessionRow:
-    row = msgspec.convert(kept, ShownRow)
-    whole = SessionRow(*msgspec.structs.astuple(row))
-    whole.source, whole.archive = SOURCE, str(pack)
-    return whole
+    rows = [SessionRow(*msgspec.structs.astuple(msgspec.convert(one, ShownRow))) for one in kept]
+    for row in rows:
+        row.source, row.archive = SOURCE, str(pack)
+    return rows
 
 
 def _bare(session: PackedSession) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from slowwave.files import archive_folder, state_folder
 from slowwave.formats.client import LaterDialect, RecordDialect
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.messages import without_reminders
-from slowwave.formats.model import REFUSALS, Injected, Message, SessionFiles, Text, Transcript
+from slowwave.formats.model import REFUSALS, Injected, Message, SessionFiles, Text
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import SUFFIX
 from slowwave.formats.tail import hash_before
@@ -251,7 +251,9 @@ class SearchIndex:
     ) -> None:
         self.warnings: list[str] = [] if warnings is None else warnings
         self.path = path
-        self._archived = None if environ is None else archived_in(environ)
+        self._archived: ArchivedSources | None = None
+        if environ is not None and archive_folder(environ).is_dir():
+            self._archived = ArchivedSources(environ)
         self._blocked = blocked
         self.database = open_index(path, self.warnings)
 
@@ -392,7 +394,8 @@ class SearchIndex:
     def _read_whole(self, key: bytes, row: SessionRow, stamp: bytes, done: Refreshed) -> None:
         """Read a session and put it in the place of what the index had of it."""
         files = files_of(row)
-        transcript = _read(row.dialect, files)
+        # those of its ancestors are found where they were said
+        transcript = client_of(row.dialect).read_own(files)
         by_agent = transcript.kind == "subagent" or row.kind == "subagent"
         mark = mark_of(files.paths, transcript.messages, by_agent=by_agent)
         said = list(said_in(transcript.messages, by_agent=by_agent, blocked=self._blocked))
@@ -465,14 +468,6 @@ class SearchIndex:
         self.database.execute("DELETE FROM sessions WHERE number = ?", (number,))
 
 
-def archived_in(environ: Mapping[str, str]) -> "ArchivedSources | None":
-    """Return the archive of a user, None where nothing is archived."""
-    if not archive_folder(environ).is_dir():
-        return None
-
-    return ArchivedSources(environ)
-
-
 def _segments(said: list[Said]) -> Iterable[list[Said]]:
     """Part messages so that each part has about as much text as a segment may have; there is at least one part."""
     segment: list[Said] = []
@@ -486,11 +481,6 @@ def _segments(said: list[Said]) -> Iterable[list[Said]]:
     yield segment
 
 
-def _read(dialect: str, files: SessionFiles) -> Transcript:
-    """Return a session with the messages that are its own: those of its ancestors are found where they were said."""
-    return client_of(dialect).read_own(files)
-
-
 def _mark(raw: bytes) -> Mark | None:
     """Return the mark that was kept; what cannot be decoded is none, and the session is read as a whole."""
     try:
@@ -500,8 +490,6 @@ def _mark(raw: bytes) -> Mark | None:
 
 
 def _title(row: SessionRow) -> str:
-    from slowwave.stores.search.words import plain  # noqa: PLC0415
-
     # a title that a client keeps beside its sessions was in no catalogue yet
     return plain(kept_title(row.title))
 
