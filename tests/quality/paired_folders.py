@@ -35,12 +35,14 @@ from tests.quality.recorded_reader import Spool
 from tests.quality.rows_merges import said
 
 ANSWERS = Path(__file__).with_name("reader_pairs.jsonl")
-SETS = ("pairs.jsonl", "pairs_second.jsonl", "nomerge.jsonl")
+SETS = ("pairs.jsonl", "pairs_second.jsonl", "pairs_third.jsonl", "nomerge.jsonl")
+_VERDICTS = ("same", "outdated", "beside")
 _PAGE = "notes.md"
 _PAIRS = 30
 _SEED = 41
 _ENTRY = re.compile(r"^(\d+)\. \[[^\]]*\] (.*)$", re.MULTILINE)
 _NUMBERS = re.compile(r"\b\d+\b")
+_PAIR = re.compile(r"^(\d+)\. older: (.*)\n   newer: (.*)$", re.MULTILINE)
 _SETTINGS = ConsolidationSettings()
 
 
@@ -72,16 +74,20 @@ class Recorded:
     """Answers as they were kept, put to a question by the statements that stand in it."""
 
     kept: Sequence[Mapping[str, Any]]
+    again: LanguageModel | None = None  # who is asked about pairs alone; None: they were asked before
     name: str = "reader"
     tokens: list[int] = field(default_factory=list[int])
+    unknown: int = 0
 
     def answer(self, ask: Ask) -> Answer:
         """Answer as the reader did."""
+        if ask.purpose == "confirm":
+            return self.again.answer(ask) if self.again else self._again(ask)
         texts = {int(number): text for number, text in _ENTRY.findall(ask.user)}
         number_of = {mark(text): number for number, text in texts.items()}
         operations: list[dict[str, Any]] = []
         for row in self.kept:
-            if not {*row["entries"], *([row["by"]] if row["by"] else [])} <= number_of.keys():
+            if row["op"] in _VERDICTS or not {*row["entries"], *([row["by"]] if row["by"] else [])} <= number_of.keys():
                 continue
             by = number_of.get(row["by"], 0)
             start, length = row["words"]
@@ -91,6 +97,14 @@ class Recorded:
         text = json.dumps({"operations": operations, "lines": [], "as_they_are": []})
         self.tokens.append((len(ask.system + ask.user) + len(text)) // 4)
         return Answer(json.loads(text), text, "schema", Usage(0, 0), self.name)
+
+    def _again(self, ask: Ask) -> Answer:
+        said = {(row["entries"][0], row["by"]): row["op"] for row in self.kept if row["op"] in _VERDICTS}
+        pairs = {int(n): (mark(older), mark(newer)) for n, older, newer in _PAIR.findall(ask.user)}
+        self.unknown += sum(pair not in said for pair in pairs.values())
+        found = [{"pair": n, "newer": said[pair]} for n, pair in pairs.items() if pair in said]
+        self.tokens.append((len(ask.system + ask.user) + len(json.dumps(found))) // 4)
+        return Answer({"pairs": found}, "", "schema", Usage(0, 0), self.name)
 
 
 def mark(text: str) -> str:
@@ -223,21 +237,32 @@ def _plain(text: str) -> str:
 
 
 def record(folder: Path) -> tuple[int, int]:
-    """Keep the answers of a folder; return how many questions are answered, and how many wait."""
+    """Keep the answers of a folder; return how many are kept, and how many questions wait.
+
+    What is asked about pairs alone is known only when all other questions are answered.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    rows: list[str] = []
+    rows: list[dict[str, Any]] = []
     waiting = 0
     for pairs in folders():
         spool = Spool(folder)
         as_lines(pairs, spool)
-        if "consolidate" not in spool.answers:
-            waiting += 1
-            continue
-        ask, answered = spool.answers["consolidate"]
-        texts = {int(number): text for number, text in _ENTRY.findall(ask.user)}
-        rows += [json.dumps(_kept_form(o, texts), ensure_ascii=False) for o in answered["operations"]]
+        waiting += "consolidate" not in spool.answers
+        for ask, answered in (spool.answers[one] for one in ("consolidate",) if one in spool.answers):
+            texts = {int(number): text for number, text in _ENTRY.findall(ask.user)}
+            rows += [_kept_form(o, texts) for o in answered["operations"]]
+    again: dict[tuple[str, str], str] = {}
+    for pairs in () if waiting else folders():
+        for dream in (as_lines, as_said):
+            spool = Spool(folder)
+            dream(pairs, Recorded(rows, again=spool))
+            waiting += spool.waiting
+            for ask, answered in spool.answers.values():
+                said = {one["pair"]: one["newer"] for one in answered["pairs"]}
+                again |= {(mark(a), mark(b)): said[int(n)] for n, a, b in _PAIR.findall(ask.user) if int(n) in said}
+    rows += [{"op": op, "entries": [older], "by": newer, "words": [0, 0]} for (older, newer), op in again.items()]
     if not waiting:
-        ANSWERS.write_text("\n".join(rows) + "\n", encoding="utf-8")
+        ANSWERS.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     return len(rows), waiting
 
 
@@ -256,5 +281,5 @@ def _kept_form(operation: Mapping[str, Any], texts: Mapping[int, str]) -> dict[s
 
 if __name__ == "__main__":
     done, left = record(Path(sys.argv[1]))
-    print(f"{done} operations are kept, {left} questions wait for answers in {sys.argv[1]}")
+    print(f"{done} answers are kept, {left} questions wait for answers in {sys.argv[1]}")
     sys.exit(bool(left))

@@ -24,8 +24,8 @@ _PAGE = "notes.md"
 _TAKES_ITS_PLACE = ("changed", "negated")
 _BESIDE = ("narrowed", "other_subject", "other_version", "unrelated")
 _LEAST, _MOST = 0.85, 0.02
-# two writers; of the second set nothing was looked at but its figures
-_SETS = {"pairs.jsonl": "", "pairs_second.jsonl": ", second set"}
+# three writers; of the second set nothing but its figures was looked at until a reader had answered, the third is new
+_SETS = {"pairs.jsonl": "", "pairs_second.jsonl": ", second set", "pairs_third.jsonl": ", third set"}
 
 
 Dreamer = Callable[[Change], str]
@@ -79,14 +79,17 @@ def _with_reader() -> tuple[list[tuple[Change, str, str]], list[str]]:
     told: list[str] = []
     ways = {"a person said": as_said, "an agent wrote": as_lines}
     for way, dream in ways.items():
-        reader, refused, elsewhere = Recorded(kept()), Counter[str](), 0
+        refused, elsewhere, asked, most, unknown = Counter[str](), 0, 0, 0, 0
         for pairs in folders():
+            reader = Recorded(kept())
             night = dream(pairs, reader)
+            asked += len(reader.tokens)
+            most, unknown = max(most, *reader.tokens), unknown + reader.unknown
             refused.update(night.refused)
             elsewhere += sum(map(night.ended_elsewhere, pairs))
             found += [(pair, way, night.outcome(pair)) for pair in pairs]
         told.append(
-            f"{way}: {len(reader.tokens)} questions of {max(reader.tokens)} tokens at most; {elsewhere} older "
+            f"{way}: {asked} questions of {most} tokens at most; {unknown} pairs never asked about; {elsewhere} older "
             f"statements ended in favour of another one than their partner; refused {dict(refused.most_common())}"
         )
     return found, [*told, room_for()]

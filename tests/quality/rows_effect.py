@@ -46,6 +46,7 @@ PRECISION, RECALL = 0.9, 0.8
 # what outsiders wrote; TIMELINES=path measures another file in place of these
 WRITTEN = Path(__file__).parent / "fresh" / "timelines.jsonl"
 WRITTEN_SECOND = WRITTEN.with_name("timelines_second.jsonl")
+WRITTEN_THIRD = WRITTEN.with_name("timelines_third.jsonl")
 # one's own, written while rules were mended
 OWN = Path(__file__).parent / "rules_seen.txt"
 _PROJECT = re.compile(r"^Project: .*$", re.MULTILINE)
@@ -72,7 +73,8 @@ def measure(*, errors: bool = False) -> Section:
     }
     sets[", one's own rules"] = ("timelines of rules that were written while these were mended", seen_timelines(OWN))
     named = os.environ.get("TIMELINES", "")
-    by_hand = {", by hand": Path(named)} if named else {", by hand": WRITTEN, ", second by hand": WRITTEN_SECOND}
+    written = {", by hand": WRITTEN, ", second by hand": WRITTEN_SECOND, ", third by hand": WRITTEN_THIRD}
+    by_hand = {", by hand": Path(named)} if named else written
     for name, path in by_hand.items():
         title = f"timelines of {path.name}, each written by hand by somebody who had not seen the code"
         sets[name] = (title, written_timelines(path))
@@ -247,7 +249,11 @@ def _must(verdict: str, every: Sequence[Judged], of: str = "") -> Must:
 # With a strong reader in the place of the model: what it said of each timeline, kept by the client and the steps of it.
 
 ANSWERS = Path(__file__).with_name("reader_effects.jsonl")
-_OF_READER = {"with a strong reader, by hand": WRITTEN, "with a strong reader, second by hand": WRITTEN_SECOND}
+_OF_READER = {
+    "with a strong reader, by hand": WRITTEN,
+    "with a strong reader, second by hand": WRITTEN_SECOND,
+    "with a strong reader, third by hand": WRITTEN_THIRD,
+}
 
 
 class Recorded:

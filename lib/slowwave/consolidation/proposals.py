@@ -2,8 +2,10 @@
 
 A model may say that differently worded entries are one fact, that a newer one takes the place of an older one, that
 what nobody said is not worth keeping, and that something contradicts what a person said, which is then put before them.
-It can not name an entry that it was not shown, touch what people wrote, merge across a number, a path, a version or a
-no, write words that nobody said, or drop what a person said; and never more than the loss cap.
+It can not name an entry that it was not shown, touch what people wrote, merge what differs in a number, write words
+that nobody said, or drop what a person said; and never more than the loss cap. What the words of two entries do not
+show is :class:`Unseen`: it counts only once the model says it again of the two alone, where no other text can have led
+it.
 """
 
 import re
@@ -174,15 +176,6 @@ class Entry:
             return ""
         return self.item.last_seen if isinstance(self.item, Memory) else self.item.observed_at
 
-    def asks_about(self, old: "Entry") -> bool:
-        """Say whether that this takes the place of an older entry is for a person to say.
-
-        The older one is theirs, and this is not, or has no word in common with it.
-        """
-        if not old.is_from_person or not old.name:
-            return not old.name
-        return not self.is_from_person or not is_about_the_same(old.item.text, self.item.text)
-
     @property
     def line(self) -> str:
         """The entry as it is shown."""
@@ -218,12 +211,22 @@ SAME = "says the same"
 
 
 @dataclass(frozen=True, slots=True)
+class Unseen:
+    """What a model said of two entries, and their words alone do not show."""
+
+    op: Literal["merge", "supersede"]
+    one: Entry
+    other: Entry  # of supersede, the newer one
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
-    """The operations of a dream that a model helped with, how many proposals were followed, and the others."""
+    """The operations of a dream that a model helped with."""
 
     operations: tuple[Operation, ...]
-    followed: int
-    refusals: tuple[Refusal, ...]
+    followed: int  # how many proposals were followed
+    refusals: tuple[Refusal, ...]  # the others
+    unseen: tuple[Unseen, ...] = ()  # of these two, what would be followed if the model says it of the two alone
 
 
 def judged(
@@ -232,6 +235,7 @@ def judged(
     gathered: Gathered,
     settings: ConsolidationSettings,
     shown: Collection[int] | None = None,
+    confirmed: Collection[Unseen] = (),
 ) -> Judged:
     """Return valid operations, whatever a model answered.
 
@@ -241,10 +245,11 @@ def judged(
         gathered: the candidates.
         settings: thresholds and the loss cap.
         shown: numbers of the entries that it was shown, None for all.
+        confirmed: what the model said again of two entries alone.
     """
     numbered, refusals = read_proposals(data)
     entries = {e.number: e for e in entries_of(state, gathered) if shown is None or e.number in shown}
-    court = _Court(state, gathered, settings, refusals, entries)
+    court = _Court(state, gathered, settings, refusals, entries, confirmed)
     for number, proposal in numbered:
         reason = court.hear(proposal)
         if reason:
@@ -252,7 +257,8 @@ def judged(
         else:
             court.accept(number, proposal)
     operations = court.operations()
-    return Judged(tuple(operations), court.followed, tuple(sorted(refusals, key=lambda r: r.number)))
+    refusals.sort(key=lambda r: r.number)
+    return Judged(tuple(operations), court.followed, tuple(refusals), tuple(dict.fromkeys(court.unseen)))
 
 
 # so many entries at most one statement takes the place of, and so many contradictions are put before a person a night
@@ -267,6 +273,8 @@ class _Court:
     settings: ConsolidationSettings
     refusals: list[Refusal]
     entries: Mapping[int, Entry]
+    confirmed: Collection[Unseen] = ()
+    unseen: list[Unseen] = field(default_factory=list[Unseen])
     used: set[int] = field(default_factory=set[int])
     accepted: list[tuple[int, Proposal]] = field(default_factory=list[tuple[int, Proposal]])
     disputes: dict[str, Operation] = field(default_factory=dict[str, Operation])
@@ -288,7 +296,7 @@ class _Court:
         if any(not entry.name for entry in (*entries, *((by,) if by and proposal.op == "supersede" else ()))):
             return "a person's line is not touched"
         if proposal.op == "merge":
-            return not_merged(entries, proposal.text)
+            return self._not_merged(entries, proposal.text)
         if proposal.op == "supersede" and by:
             ended = sum(len(p.entries) for _, p in self.accepted if p.op == "supersede" and p.by == proposal.by)
             if ended + len(entries) > _MOST_ENDED:
@@ -302,8 +310,39 @@ class _Court:
         """Say whether only a person can say what a proposal says: it sets something against words of theirs."""
         if proposal.op == "contradicts":
             return True
-        by = self.entries[proposal.by]
-        return proposal.op == "supersede" and all(map(by.asks_about, (self.entries[n] for n in proposal.entries)))
+        if proposal.op != "supersede":
+            return False
+        by, olds = self.entries[proposal.by], [self.entries[n] for n in proposal.entries]
+        return any(self._asks_about(old, by, proposal.text) for old in olds)
+
+    def _asks_about(self, old: Entry, by: Entry, words: str) -> bool:
+        """Say whether it is for a person to say that an entry takes the place of an older one.
+
+        The older one is theirs, and the newer one is not; or both are, and their words do not show it.
+        """
+        if not old.is_from_person or not old.name:
+            return not old.name
+        if not by.is_from_person:
+            return True
+        if is_about_the_same(old.item.text, by.item.text):
+            return False
+        unseen = Unseen("supersede", old, by)
+        if unseen in self.confirmed:
+            return False
+        if not _not_superseded([old], by, words, by_used=old == by):
+            self.unseen.append(unseen)
+        return True
+
+    def _not_merged(self, entries: Sequence[Entry], text: str) -> str:
+        reason = not_merged(entries, text)
+        if not reason.endswith(_UNSEEN):
+            return reason
+        best, *rest = sorted(entries, key=_precedence)
+        pairs = [Unseen("merge", best, one) for one in rest]
+        if all(pair in self.confirmed for pair in pairs):
+            return ""
+        self.unseen += pairs
+        return reason
 
     def _not_disputed(self, entries: Sequence[Entry], by: Entry) -> str:
         """Return why a contradiction is not put before a person, or "" when it is.
@@ -402,9 +441,9 @@ def not_merged(entries: Sequence[Entry], text: str) -> str:
     if len(entries) < 2:  # noqa: PLR2004 - one entry is no merge
         return "one entry alone is not merged"
     reason = disagreement(entries)
-    if reason.endswith(_FEW):
-        # what people said ends by their own words alone; beside these an agent's may go
-        return reason if sum(e.is_from_person for e in entries) > 1 else ""
+    if reason.endswith(_FEW) and sum(e.is_from_person for e in entries) <= 1:
+        # beside what a person said an agent's words may go
+        return ""
     if reason:
         return reason
     if len({e.category for e in entries}) > 1:
@@ -550,27 +589,35 @@ _WORD = re.compile(r"[\w./@-]+")
 _PROPER = re.compile(r"(?<=\w )[A-Z][\w-]+")
 _LEAST_SHARED = 0.5
 _FEW = "have too few words in common"
+_FORM = "differ in the form of a word"
+_MORE = "differ in what one of them names"
+_NO = "differ in a no"
+# whoever says the same in other words does that; whether it is the same only their meaning tells
+_UNSEEN = (_FEW, _FORM, _MORE, _NO)
 
 
 def disagreement(entries: Sequence[Entry]) -> str:
-    """Return why entries are not the same fact, "" when nothing speaks against it."""
-    few = ""
+    """Return why entries are not the same fact, "" when nothing speaks against it.
+
+    What only their meaning can tell comes last.
+    """
+    unseen = ""
     for one, other in combinations(entries, 2):
         if reason := _differ(one, other):
             told = f"{one.number} and {other.number} {reason}"
-            if reason != _FEW:
+            if reason not in _UNSEEN:
                 return told
-            few = few or told
-    return few
+            unseen = unseen or told
+    return unseen
 
 
-def _differ(one: Entry, other: Entry) -> str:  # noqa: PLR0911 - one reason after the other
+def _differ(one: Entry, other: Entry) -> str:  # noqa: C901, PLR0911 - one reason after the other
     a, b = words_of(one.item.text), words_of(other.item.text)
-    if a.marks != b.marks:
+    if a.marks - b.marks and b.marks - a.marks:
         return "differ in a number, path, version or name"
-    if a.negations != b.negations:
-        return "differ in a no"
-    if _counted(a) != _counted(b):
+    if a.negations != b.negations and set(a.stems) == set(b.stems):
+        return "say the contrary"
+    if _counted(a) != _counted(b) and a.marks == b.marks:
         return "count different things"
     if isinstance(one.item, ForeignLine) or isinstance(other.item, ForeignLine):
         return "are not both memories or new"
@@ -580,7 +627,8 @@ def _differ(one: Entry, other: Entry) -> str:  # noqa: PLR0911 - one reason afte
     mine, theirs = decision_key(one.item.text), decision_key(other.item.text)
     if mine[0] and mine[0] == theirs[0] and mine[1] != theirs[1]:
         return "choose different things for one purpose"
-    if _proper(one.item.text) ^ _proper(other.item.text):
+    named, others = _proper(one.item.text), _proper(other.item.text)
+    if named - others and others - named:
         return "differ in a name"
     left, right = set(a.stems), set(b.stems)
     if left == right and a.tokens != b.tokens:
@@ -589,7 +637,14 @@ def _differ(one: Entry, other: Entry) -> str:  # noqa: PLR0911 - one reason afte
         return "are not equally wide: one says more"
     is_few = len(left & right) < _LEAST_SHARED * min(len(left), len(right)) or not left & right
     # in other words forms differ anyway
-    return _opposite(left - right, right - left, one, other, are_alike=not is_few) or (_FEW if is_few else "")
+    reason = _opposite(left - right, right - left, one, other, are_alike=not is_few)
+    if reason not in ("", _FORM):
+        return reason
+    if a.negations != b.negations:
+        return _NO
+    if a.marks != b.marks or named != others:
+        return _MORE
+    return reason or (_FEW if is_few else "")
 
 
 def _proper(text: str) -> set[str]:
@@ -607,7 +662,7 @@ def _opposite(left: set[str], right: set[str], one: Entry, other: Entry, *, are_
     left, right = left | (raw[0] - raw[1]), right | (raw[1] - raw[0])
     pairs = [(a, b) for a in left for b in right]
     if are_alike and any(a.endswith(b) or b.endswith(a) or a.startswith(b) or b.startswith(a) for a, b in pairs):
-        return "differ in the form of a word"
+        return _FORM
     for pair in _OPPOSITES:
         if left & pair and right & pair and left & pair != right & pair:
             return "differ in a word that turns the meaning round"

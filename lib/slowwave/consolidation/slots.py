@@ -336,7 +336,9 @@ def key_of(text: str) -> tuple[str, str]:
         if chosen:
             return key, chosen
     runtime = _RUNTIME.search(text)
-    if runtime and _RULE.search(text) and not _REFUSED.search(text[: runtime.start()]):
+    # another number tells for which release, or which part, it holds
+    is_alone = len(words_of(text).numbers) == 1
+    if runtime and is_alone and _RULE.search(text) and not _REFUSED.search(text[: runtime.start()]):
         what = runtime["what"].lower()
         return f"runtime:{_SAME.get(what, what)}", runtime["version"]
     return "", ""

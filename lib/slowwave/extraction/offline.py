@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from slowwave.extraction.candidates import MAX_TEXT, Note
 from slowwave.extraction.classifier import Surroundings, Weights, dialog, pieces_of, weights
+from slowwave.extraction.cures import cures
 from slowwave.extraction.discussion import settled
 from slowwave.extraction.phrases import for_good, taken_back
 from slowwave.extraction.practice import practice
@@ -122,7 +123,7 @@ _CHANNELS: tuple[tuple[str, CandidateOrigin], ...] = (("said", "user_explicit"),
 def notes(reading: Reading) -> list[Note]:
     """Return what a reading says, in its order; of what is said several times, the likeliest wording."""
     known = weights()
-    found = _once([*_said(reading, known), *_settled(reading), *practice(reading)])
+    found = _once([*_said(reading, known), *_settled(reading), *practice(reading), *cures(reading)])
     said = [contents_of(note.text) for note in found if note.origin.startswith("user_")]
     # what an agent asks for that the person said is found without it
     asked = [n for n in _requested(reading, known) if not any(_is_same(contents_of(n.quote), one) for one in said)]

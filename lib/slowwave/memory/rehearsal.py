@@ -45,7 +45,11 @@ def rehearsing(*, wanted: bool) -> Generator[Path | None]:
             folder = folder.rename(folder.with_name(folder.name.replace("slowwave-begins-", _PREFIX)))
             yield folder
         finally:
-            shutil.rmtree(folder)
+            # the lock last: as long as it is there, no run that begins just now takes the rest for abandoned
+            for one in [path for path in folder.iterdir() if path.name != _LOCK]:
+                shutil.rmtree(one) if one.is_dir() else one.unlink()
+            with suppress(FileNotFoundError):
+                shutil.rmtree(folder)
 
 
 def _remove_abandoned(temporary: Path) -> None:

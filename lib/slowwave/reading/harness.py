@@ -111,6 +111,14 @@ def line_in(args: Mapping[str, object]) -> str:
     return ""
 
 
+def polled_in(tool: str, args: Mapping[str, object]) -> str:
+    """Return which running command a call asks about, or "" when it is another call.
+
+    client: Codex asks by writing nothing to its standard input.
+    """
+    return str(args.get("session_id", "")) if tool == "write_stdin" and not args.get("chars") else ""
+
+
 class Change(NamedTuple):
     """What a call does to one file."""
 

@@ -29,7 +29,7 @@ from slowwave.reading.items import (
     Said,
 )
 from slowwave.reading.pastes import parts_of
-from slowwave.shell.commands import cause_of, run_of
+from slowwave.shell.commands import cause_of, continued, run_of, running_id
 
 Redact = Callable[[str], str]
 # the fields that every item begins with
@@ -69,6 +69,8 @@ class _Reader:
         self._last: dict[str, int] = {}
         # slash commands that the assistant called, whose records have not come yet
         self._launched = 0
+        # commands that have not come to an end, by what the client calls them: their item, and what it printed so far
+        self._running: dict[str, tuple[int, str]] = {}
 
     def take(self, message: Message) -> None:
         for block, span in message.placed():
@@ -158,6 +160,8 @@ class _Reader:
                 self.reading.items.append(Edited(*place, self._clean(one.path), *one[1:]))
         if line:
             self._ran(line, result, self._place(message, called_at, span))
+        elif (polled := harness.polled_in(call.name, args)) in self._running:
+            self._goes_on(polled, result, span)
         elif result.is_error:
             self._failed(call.name, result.text, self._place(message, called_at, span))
         else:
@@ -177,7 +181,20 @@ class _Reader:
         output = _start(harness.output_of(result.text), _OUTPUT_CHARS)
         run = run_of(self._clean(_start(line, _LINE_CHARS)).strip(), output, is_error=result.is_error)
         cause = "" if run.ok else self._clean(cause_of(output))
+        if known := running_id(output):
+            self._running[known] = len(self.reading.items), output
         self.reading.items.append(Ran(*place, run.line, run, cause))
+
+    def _goes_on(self, known: str, result: ToolResult, span: Span) -> None:
+        """Take what a command printed since, and how it ended: it stands where it was begun."""
+        order, before = self._running.pop(known)
+        output = _start(continued(before, harness.output_of(result.text)), _OUTPUT_CHARS)
+        if running_id(output):
+            self._running[known] = order, output
+        ran = cast("Ran", self.reading.items[order])
+        run = run_of(ran.line, output, is_error=result.is_error)
+        cause = "" if run.ok else self._clean(cause_of(output))
+        self.reading.items[order] = replace(ran, run=run, cause=cause, sources=(*ran.sources[:2], span))
 
     def _failed(self, tool: str, text: str, place: _Place) -> None:
         line = next((row for row in _start(text, _LINE_CHARS).split("\n") if row.strip()), "")

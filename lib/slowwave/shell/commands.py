@@ -127,6 +127,18 @@ def still_runs(output: str) -> bool:
     return _STILL_RUNS.match(output) is not None
 
 
+def running_id(output: str) -> str:
+    """Return by what a later call may ask how a command goes on that has not come to an end; "" where none can."""
+    found = _STILL_RUNS.match(output)
+    return (found[1] or "") if found else ""
+
+
+def continued(before: str, output: str) -> str:
+    """Return the result of a command that was asked about again, with all that it printed before."""
+    text = printed(output)
+    return f"{output[: len(output) - len(text)]}{printed(before)}\n{text}"
+
+
 def is_refused(output: str) -> bool:
     """Say whether a tool result tells that a person refused the call or broke it off: nothing went wrong or well."""
     return _REFUSED.match(output) is not None

@@ -254,6 +254,84 @@ def _entry(number: int, text: str, *, is_new: bool = False) -> Entry:
     return Entry(number, said(text, f"2026-03-{1 + number % 28:02}T00:00:00Z", session=f"s{number}"), is_new)
 
 
+SAME = {"pairs": [{"pair": 1, "newer": "same"}]}
+OUTDATED = {"pairs": [{"pair": 1, "newer": "outdated"}]}
+
+
+def test_what_a_person_replaced_in_quite_other_words_is_ended_once_the_model_says_so_of_the_two_alone(tmp_path: Path):
+    house = _said(tmp_path, "The dev server listens at port 3000", "vite comes up on 5174 here")
+    model = Scripted(_proposal("supersede", [1], 2, "vite comes up on 5174"), OUTDATED)
+    report = _dream(house, model)
+    assert _active(house) == {"vite comes up on 5174 here"}
+    again = model.asked[1]
+    assert again.user == "1. older: The dev server listens at port 3000\n   newer: vite comes up on 5174 here"
+    assert again.purpose == "confirm"
+    assert report.counts["model_answers"] == 2
+    assert not report.counts.get("disputed")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        {"pairs": [{"pair": 1, "newer": "beside"}]},
+        {"pairs": [{"pair": 1, "newer": "same"}]},
+        {"pairs": [{"pair": 2, "newer": "outdated"}]},
+        {"pairs": [{"pair": 1, "newer": "outdated"}, {"pair": 1, "newer": "beside"}]},
+        {"pairs": "all of them are outdated"},
+        ModelUnavailableError("no connection"),
+    ],
+)
+def test_what_the_model_does_not_say_again_of_the_two_alone_is_put_before_the_person(tmp_path: Path, second: Any):
+    house = _said(tmp_path, "The dev server listens at port 3000", "vite comes up on 5174 here")
+    report = _dream(house, Scripted(_proposal("supersede", [1], 2, "vite comes up on 5174"), second))
+    assert "The dev server listens at port 3000" in _active(house)
+    assert report.counts["disputed"] == 1
+
+
+def test_what_an_agent_wrote_ends_no_word_of_a_person_however_often_the_model_says_so(tmp_path: Path):
+    house = _said(tmp_path, "The dev server listens at port 3000", "vite comes up on 5174 here", "assistant")
+    model = Scripted(_proposal("supersede", [1], 2, "vite comes up on 5174"), OUTDATED)
+    _dream(house, model)
+    assert "The dev server listens at port 3000" in _active(house)
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("Gradle starts every build", "builds are launched through gradle"),
+        ("Kein Push auf main", "Auf main wird nicht gepusht"),
+        ("Secrets live in Vault, path `kv/atlas`", "our secrets are found in Vault"),
+    ],
+)
+def test_what_says_the_same_in_other_words_is_one_once_the_model_says_so_of_the_two_alone(
+    tmp_path: Path, older: str, newer: str
+):
+    house = _said(tmp_path, older, newer)
+    model = Scripted(_proposal("merge", [1, 2]), SAME)
+    _dream(house, model)
+    assert _active(house) == {older}
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        ("The API listens on port 8080", "The API listens on port 9090"),
+        ("Push to main", "Never push to main"),
+        ("Ana reviews what Ben merges", "Ana reviews what Carl merges"),
+        ("Backups stay for 2 days", "Backups stay for 2 weeks"),
+    ],
+)
+def test_what_differs_in_a_number_a_name_or_says_the_contrary_is_never_one_and_not_asked_about(
+    tmp_path: Path, older: str, newer: str
+):
+    house = _said(tmp_path, older, newer)
+    model = Scripted(_proposal("merge", [1, 2]), SAME)
+    _dream(house, model)
+    assert len(model.asked) == 1
+
+
 def test_of_a_folder_of_a_thousand_lines_the_nearest_are_shown_to_every_new_one() -> None:
     old = [_entry(n, f"The {n}th module of the house talks about topic{n} on a normal day") for n in range(1, 1001)]
     new = [_entry(1000 + n, f"Everything about topic{n} was rewritten", is_new=True) for n in range(1, 31)]

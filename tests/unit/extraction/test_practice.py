@@ -42,16 +42,9 @@ def test_two_commands_of_one_purpose_stand_side_by_side(tmp_path: Path, one: str
 
 
 def test_one_line_tells_the_general_command_and_its_variants(tmp_path: Path) -> None:
-    lines = ["mise run test:integration", "mise run test", "mise run test:ci", "mise run lint"]
-    notes = found("routine", tmp_path, runs(*lines))
-    assert {(n.text, n.key, len(n.items)) for n in notes} == {
-        (
-            "Tests are run with `mise run test` (integration: `mise run test:integration`, ci: `mise run test:ci`)",
-            "cmd:mise run test",
-            3,
-        ),
-        ("Linting is done with `mise run lint`", "cmd:mise run lint", 1),
-    }
+    (note,) = found("routine", tmp_path, runs("mise run test:integration", "mise run test", "mise run test:ci"))
+    told = "Tests are run with `mise run test` (integration: `mise run test:integration`, ci: `mise run test:ci`)"
+    assert (note.text, note.key, len(note.items)) == (told, "cmd:mise run test", 3)
 
 
 @pytest.mark.parametrize(
@@ -72,10 +65,14 @@ def test_a_line_does_not_say_more_than_its_command_does(tmp_path: Path, line: st
     assert texts("routine", tmp_path, runs(line, line)) == [told]
 
 
-def test_a_runner_that_serves_several_purposes_is_the_projects_own(tmp_path: Path) -> None:
-    assert len(found("routine", tmp_path, runs("make test", "make lint"))) == 2
-    assert found("routine", tmp_path, runs("make test")) == []
-    assert found("routine", tmp_path, runs("pytest")) == []
+def test_the_projects_own_checks_for_several_purposes_are_told_in_one_line(tmp_path: Path) -> None:
+    (note,) = found("checks", tmp_path, runs("make test", "just lint", "make test", "pytest"))
+    assert (note.text, note.key) == ("Changes are checked with `make test`, `just lint`", "cmd:commit")
+    assert len(note.items) == 2
+    assert found("routine", tmp_path, runs("make test", "just lint", "make test")) == []
+    for one in (runs("make test"), runs("pytest", "ruff check ."), runs("make test", "make build")):
+        assert found("checks", tmp_path, one) == []
+    assert found("checks", tmp_path, Talk().bash("make test").bash("make lint", "1 problem", 1)) == []
 
 
 def test_what_any_agent_would_try_is_worth_less_than_a_command_of_the_projects_own(tmp_path: Path) -> None:
@@ -206,6 +203,50 @@ def test_the_one_step_in_between_is_the_cure(tmp_path: Path) -> None:
     (cure,) = found("cure", tmp_path, talk)
     assert cure.text == "`make check` fails until `make build` was run"
     assert len(cure.items) == 3
+
+
+def test_what_was_built_before_grows_stale_with_its_sources(tmp_path: Path) -> None:
+    failing = "error: type Message has no field id"
+    for changed in (edited(Talk().bash("make build")), Talk().bash("make build").bash("git rebase main")):
+        talk = changed.bash("make check", failing, 2).bash("cd packages/core && make build").bash("make check")
+        (told,) = texts("cure", tmp_path, talk)
+        assert told == "`make check` fails until `make build` was run in `packages/core`"
+
+
+def test_what_lies_between_and_only_looks_is_no_step(tmp_path: Path) -> None:
+    talk = Talk().bash("make check", "error: type Message has no field id", 2)
+    for number in range(12):
+        talk.bash(f"grep -n Message src/{number}.ts", "3: Message").bash(
+            "find src -name '*.ts' -exec grep -l Message {} ;"
+        )
+    assert len(texts("cure", tmp_path, talk.bash("make build").bash("make check"))) == 1
+
+
+def test_where_a_command_is_set_up_to_work_is_told(tmp_path: Path) -> None:
+    missing = "pattern ./...: directory prefix . does not contain main module or its selected dependencies"
+    talk = Talk().bash("go build ./... && go vet ./...", missing, 1).bash("cd src && go build ./... && go vet ./...")
+    assert texts("cure", tmp_path, talk) == ["`go build ./...` fails; in `src` it works"]
+    for other in ("cd /tmp/x && go build ./...", "go build ./...", "cd .. && go build ./..."):
+        talk = Talk().bash("go build ./...", missing, 1).bash(other)
+        assert not any(" in `" in text for text in texts("cure", tmp_path, talk))
+    talk = Talk().bash("go build ./...", "main.go:3: undefined: Fire", 1).bash("cd src && go build ./...")
+    assert not any(" in `" in text for text in texts("cure", tmp_path, talk))
+
+
+def test_of_a_long_call_what_was_refused_is_told(tmp_path: Path) -> None:
+    long = " ".join(f'--note "what was agreed on in round {n}"' for n in range(4))
+    refused = "Error: unknown flag: --set-metadata"
+    talk = Talk().bash(f"bd create {long} --set-metadata a=b", refused, 1).bash(f"bd create {long} --meta a=b")
+    assert texts("cure", tmp_path, talk) == [f"`bd create --set-metadata` fails ({refused}); `bd create` works"]
+
+
+def test_a_program_that_the_shell_does_not_find_is_not_installed(tmp_path: Path) -> None:
+    talk = Talk().bash("zsh -n a.sh", "/usr/bin/bash: line 1: zsh: command not found", 127)
+    assert texts("cure", tmp_path, talk) == ["`zsh` is not installed here"]
+    assert texts("cure", tmp_path, talk.bash("zsh -n a.sh", "ok")) == []
+    # what a script of the project misses is no word of the call
+    talk = Talk().bash("make lint", "/bin/sh: 1: biome: command not found", 127)
+    assert texts("cure", tmp_path, talk) == []
 
 
 @pytest.mark.parametrize("step", ["uv sync", "pip install httpx", "npx setup-it", "docker compose up -d db"])

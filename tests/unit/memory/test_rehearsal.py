@@ -1,5 +1,6 @@
 """The folder of a dry run holds what was said: it is private, and does not outlive its run, however that ends."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -53,3 +54,23 @@ def test_a_run_that_lives_keeps_its_folder_and_what_is_no_folder_stays(temporary
         assert second.is_dir()
     assert (temporary / "elsewhere").is_dir()
     assert (temporary / "slowwave-dry-run-link").is_symlink()
+
+
+def test_one_that_begins_while_another_takes_its_folder_away_disturbs_nothing(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unlink = os.unlink
+
+    def beside(path: str | Path, *, dir_fd: int | None = None) -> None:
+        unlink(path, dir_fd=dir_fd)
+        with monkeypatch.context() as patch:
+            patch.setattr("os.unlink", unlink)
+            with rehearsing(wanted=False):  # another run looks for what was abandoned
+                pass
+
+    with rehearsing(wanted=True) as folder:
+        assert folder is not None
+        (folder / "copy").mkdir()
+        (folder / "copy" / "guard.lock").touch()
+        monkeypatch.setattr("os.unlink", beside)
+    assert list(temporary.iterdir()) == []

@@ -1,5 +1,6 @@
 """A session of any client is read once for its meaning: every item with its evidence, nothing that nobody said."""
 
+import json
 import os
 import subprocess
 import sys
@@ -34,7 +35,7 @@ from slowwave.reading.session import read
 from tests.quality.redactor import redactor_for
 from tests.unit.extraction.talk import CWD, REFUSED, START, Talk
 from tests.unit.extraction.test_redact import PLANTED
-from tests.unit.formats import opencode_files
+from tests.unit.formats import codex_files, opencode_files
 from tests.unit.reading.clients import Say, Use, of_talk, reading_of, same, written
 from tests.unit.reading.test_harness import COMMAND, NOTE, STORE, asked
 
@@ -328,3 +329,26 @@ def test_a_reading_does_not_depend_on_the_seed_of_hashes(tmp_path: Path):
     printed = [subprocess.check_output((sys.executable, "-c", _PRINT, path), env=env) for env in seeds]
     assert printed[0] == printed[1]
     assert b"package registry" in printed[0]
+
+
+def test_a_command_of_codex_that_goes_on_is_followed_to_its_end(tmp_path: Path) -> None:
+    def calls(number: int, **arguments: object) -> Any:
+        name = "exec_command" if "cmd" in arguments else "write_stdin"
+        call = {"name": name, "arguments": json.dumps(arguments), "call_id": f"c{number}"}
+        return codex_files.item("function_call", **call)
+
+    head = "Chunk ID: a\nWall time: 30.0 seconds\n"
+    runs = f"{head}Process running with session ID 3\nOutput:\n"
+    lines = [
+        codex_files.meta(),
+        *(calls(1, cmd="make test"), codex_files.output("c1", f"{runs}collecting\n")),
+        *(calls(2, session_id=3, chars=""), codex_files.output("c2", f"{runs}2 failed\n")),
+        *(calls(3, cmd="make build"), codex_files.output("c3", f"{head}Process exited with code 0\nOutput:\ndone\n")),
+        *(calls(4, session_id=3, chars=""), codex_files.output("c4", f"{head}Process exited with code 1\nOutput:\n")),
+        *(calls(5, session_id=3, chars=""), codex_files.output("c5", f"{head}Process exited with code 0\nOutput:\n")),
+    ]
+    reading = reading_of("codex", codex_files.rollout(tmp_path, *lines))
+    tests, build = (item for item in reading.items if isinstance(item, Ran))
+    assert (tests.line, tests.run.code, tests.run.commands[0].outcome) == ("make test", 1, "failed")
+    assert tests.cause == "2 failed"
+    assert (build.line, build.run.commands[0].outcome) == ("make build", "succeeded")

@@ -48,6 +48,8 @@ from slowwave.stores.projects import Project
 
 _STEP = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))? until `(?P<cure>[^`]+)` was run")
 _OTHER_WAY = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))?; `(?P<cure>[^`]+)` works")
+# where it works depends on the folder, which no call shows
+_IN_FOLDER = re.compile(r"`[^`]+` fails(?: \(.*\))?; in `[^`]+` it works")
 _SPAN = re.compile(r"`([^`\n]+)`")
 
 _NEAR = 6
@@ -95,6 +97,8 @@ def demand_of(memory: Memory, heard: Heard = ()) -> Demand | None:
         if tried is None or step is None:
             return None
         return Demand("step" if cure.re is _STEP else "other way", (step,), (tried,), cause=cure["cause"] or "")
+    if _IN_FOLDER.fullmatch(text):
+        return None
     if memory.key.startswith("cmd:") and memory.value in CHECKS:
         call = call_of(memory.key.removeprefix("cmd:"))
         return Demand("purpose", (call,), purpose=memory.value) if call else None

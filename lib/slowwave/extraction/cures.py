@@ -1,0 +1,257 @@
+"""What made a failed command work, as commands proved it.
+
+A failure and the first thing after it that did the same work, while no file was changed between: another call for the
+same purpose, the same call in another environment or in another folder, the same without the option that the program
+refused, or exactly one step before the same call. A failing run proves nothing but a failure, and a check that found
+something works: what it found was mended.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from rapidfuzz.fuzz import token_set_ratio
+
+from slowwave.extraction.candidates import Note
+from slowwave.extraction.practice import MOST_LINE, picks
+from slowwave.reading.items import Edited, Item, Ran, Reading, Said
+from slowwave.shell.commands import CHECKS, Proven, complaint_in, setup_error
+from slowwave.shell.grammar import Command, script_of
+
+# programs that only look: that they find nothing, or something, proves nothing
+_LOOKING = frozenset({"ls", "cat", "find", "grep", "rg", "head", "tail", "stat", "wc", "which", "test", "sed", "awk",
+                      "tree", "du", "diff", "type", "ps", "cd", "echo", "git", "curl", "jq", "sleep", "date", "env",
+                      "pwd", "file", "sort", "kill"})  # fmt: skip
+# of these what changes something: it is no cure that anybody could be told, and may be one all the same
+_LOOKS_OF_GIT = frozenset({"status", "log", "diff", "show", "branch", "rev-parse", "ls-files", "blame", "grep",
+                           "describe", "remote", "reflog", "config", "shortlog"})  # fmt: skip
+_CHANGES = {"sed": ("-i", "--in-place"), "curl": ("-X", "-d", "--data", "--request"), "find": ("-delete", "-exec")}
+_WRITES = re.compile(r"(?<![\d&=<-])>>?\s*(?![&>\s]|/dev/)|\btee\b|(?:^|[;&|]\s*)sleep\b")
+# what is there today only; given as a setting, a temporary folder is one that any day has
+_ONE_OFF = re.compile(r"(?<![\w.])/(?:private/)?(?:tmp|var/(?:tmp|folders))/|\bworktrees?/|\$\{?TMPDIR\b")
+# a checker that names a place ran, and found something there
+_PLACE = re.compile(r"^\S+?[:(]\d+\b")
+_CANNOT_RUN = (126, 127)
+# how shells name a program that they do not find
+_MISSING = re.compile(r"(?:^|: )([A-Za-z][\w.+-]*): command not found$|: command not found: ([A-Za-z][\w.+-]*)$")
+_WORD = re.compile(r"[\w.+-]+")
+_FETCHING = frozenset({"curl", "wget", "git", "brew", "apt", "apt-get", "npx", "uvx", "bunx", "gh", "docker"})
+_MOST_CAUSE_WORDS = 8
+# of a cause: the class or code of an error, options, names in quotes
+_NAMED = re.compile(
+    r"\b\w*(?:Error|Exception|Failure)\b|\bE[A-Z]{3,}\b|\b[A-Z]+\d{2,}\b|(?<!\S)--?[\w-]+|'[^\s']{1,60}'"
+)
+_MOST_NAMED = 3
+# so many items are looked through behind a failure, and so many things tried: later ones have another reason
+_LOOK_AHEAD, _MOST_TRIED = 40, 8
+_ALIKE = 60
+# how likely a cure is worth loading (docs/decisions/0030)
+_CURE = 0.66
+
+
+def cures(reading: Reading) -> Iterator[Note]:
+    """Yield the cures of a session."""
+    told: set[str] = set()
+    for failed in reading.items:
+        if not isinstance(failed, Ran) or failed.run.ok or not failed.cause or failed.line in told:
+            continue
+        told.add(failed.line)
+        if found := _lacking(failed, reading) or _in_folder(failed, reading):
+            yield found
+            continue
+        tried = next((c for c in failed.run.commands if c.outcome == "failed"), None)
+        if tried is not None and not _ONE_OFF.search(tried.text):
+            yield from _cure(failed, tried, reading)
+
+
+def _lacking(failed: Ran, reading: Reading) -> Note | None:
+    """Return that a program is not installed: the shell did not find it by its bare name, and it never ran later."""
+    found = _MISSING.search(failed.cause)
+    name = found[1] or found[2] if found else ""
+    if not name or name not in _WORD.findall(failed.line):
+        return None
+    later = (c for one in reading.items[failed.order :] if isinstance(one, Ran) for c in one.run.commands)
+    if any(c.program == name and c.outcome == "succeeded" for c in later):
+        return None
+    return Note("cure", "pattern", f"`{name}` is not installed here", _CURE, "command_outcome", (failed,), failed.cause)
+
+
+def _cure(failed: Ran, tried: Proven, reading: Reading) -> Iterator[Note]:
+    """Yield what made a failed command work, if one thing did and nothing else was changed meanwhile."""
+    between: list[tuple[Ran, Proven]] = []
+    is_alone = True
+    for item in _behind(failed, reading):
+        if isinstance(item, Said):
+            # whoever was asked may have done it
+            is_alone = is_alone and item.speaker != "person"
+            continue
+        for command in item.run.commands:
+            if command.outcome == "succeeded" and _typed(command) == _typed(tried):
+                if len(between) == 1 and is_alone and _is_step(between[0][1], failed, tried, reading):
+                    ran, step = between[0]
+                    folder = _folder(ran) if _folder(ran) not in ("", _folder(item)) else ""
+                    where = f" in `{folder}`" if folder else ""
+                    what = f"`{_typed(tried)}` fails{_told(failed.cause)} until `{_typed(step)}` was run{where}"
+                    yield _note(what, (failed, ran, item), failed.cause, step)
+                return
+            if command.outcome == "succeeded" and _is_other_way(tried, command, failed.cause):
+                # after a step nobody knows which of the two it was
+                if not between and _is_broken(failed, tried, item, command, reading):
+                    yield _note(_other_way(tried, command, failed.cause), (failed, item), failed.cause, command)
+                return
+            if command.outcome != "failed" and _may_change(command):
+                between.append((item, command))
+        is_alone = is_alone and not _WRITES.search(item.line)
+
+
+def _behind(failed: Ran, reading: Reading) -> Iterator[Ran | Said]:
+    """Yield what was run and said behind a failure, up to a change of a file or too many things tried."""
+    tried = 0
+    for item in reading.items[failed.order + 1 :][:_LOOK_AHEAD]:
+        if isinstance(item, Edited) or tried > _MOST_TRIED:
+            return
+        if isinstance(item, Ran | Said):
+            yield item
+        tried += isinstance(item, Ran) and any(map(_may_change, item.run.commands))
+
+
+def _in_folder(failed: Ran, reading: Reading) -> Note | None:
+    """Return that a command has to be run in a folder, where it is set up to work: it did there, and not elsewhere."""
+    first = next(iter(failed.run.commands), None)
+    if first is None or first.outcome == "succeeded" or first.program in _LOOKING or not setup_error(failed.cause):
+        return None
+    for item in _behind(failed, reading):
+        if isinstance(item, Said):
+            continue
+        if any(_typed(c) == _typed(first) and c.outcome == "succeeded" for c in item.run.commands):
+            folder = _folder(item)
+            if not folder or folder == _folder(failed) or _ONE_OFF.search(folder) or len(_typed(first)) > MOST_LINE:
+                return None
+            what = f"`{_typed(first)}` fails{_told(failed.cause)}; in `{folder}` it works"
+            return _note(what, (failed, item), failed.cause, first)
+        if any(map(_may_change, item.run.commands)):
+            return None
+    return None
+
+
+def _folder(ran: Ran) -> str:
+    """Return the folder that a line goes to before anything else, as it is written there; "" where it goes nowhere."""
+    script = script_of(ran.line)
+    part = script.chains[0].pipelines[0].parts[0] if script.chains else None
+    if not isinstance(part, Command) or part.program not in ("cd", "pushd") or len(part.words) != 2:  # noqa: PLR2004
+        return ""
+    folder = part.words[1]
+    return folder.text if folder.is_plain and folder.text not in ("..", "-", "~") else ""
+
+
+def _may_change(command: Proven) -> bool:
+    """Say whether a command may have changed something, as far as its words tell."""
+    words = command.text.split()
+    if command.program == "git":
+        return not _LOOKS_OF_GIT.intersection(words[1:])
+    if command.program == "find" and "-exec" in words[:-1]:
+        return words[words.index("-exec") + 1] not in _LOOKING
+    if command.program in _CHANGES:
+        return any(word.startswith(_CHANGES[command.program]) for word in words[1:])
+    return command.program == "kill" or command.program not in _LOOKING
+
+
+def _is_step(step: Proven, failed: Ran, tried: Proven, reading: Reading) -> bool:
+    """Say whether the one step before a call that works was what it lacked when it failed."""
+    call = _typed(step)
+    if step.outcome != "succeeded" or {step.program, tried.program} & _LOOKING:
+        return False
+    if max(len(call), len(_typed(tried))) > MOST_LINE or _ONE_OFF.search(step.text):
+        return False
+    if _has_findings(failed, tried) and step.purpose in {tried.purpose, "lint", "format"}:
+        return False  # it mended what was found
+    return not _was_done(step, reading.items[: failed.order])
+
+
+def _was_done(step: Proven, before: Sequence[Item]) -> bool:
+    """Say whether a step had been done before; what was built grows stale with what it is built from."""
+    for one in reversed(before):
+        commands = one.run.commands if isinstance(one, Ran) else ()
+        if any(c.outcome == "succeeded" and _typed(c) == _typed(step) for c in commands):
+            return True
+        if step.purpose == "build" and (isinstance(one, Edited) or any(map(_moves_sources, commands))):
+            return False
+    return False
+
+
+def _moves_sources(command: Proven) -> bool:
+    return command.program == "git" and _may_change(command) and "commit" not in command.text.split()[:2]
+
+
+def _is_broken(failed: Ran, tried: Proven, item: Ran, works: Proven, reading: Reading) -> bool:
+    """Say whether a call does not work at all, so that another one has to be made in its place."""
+    if _ONE_OFF.search(works.text) or (tried.text != works.text and _has_findings(failed, tried)):
+        return False
+    call, other = _typed(tried), _typed(works)
+    later = [one.run.commands for one in reading.items[item.order + 1 :] if isinstance(one, Ran)]
+    return not any(
+        any(c.outcome == "succeeded" and _typed(c) == call for c in commands)
+        and not any(_typed(c) == other for c in commands)
+        for commands in later
+    )
+
+
+def _has_findings(failed: Ran, tried: Proven) -> bool:
+    """Say whether a check failed by what it found, and not because it could not run."""
+    if tried.purpose not in CHECKS or failed.run.code in _CANNOT_RUN:
+        return False
+    return _PLACE.match(failed.cause) is not None or not setup_error(failed.cause)
+
+
+def _typed(command: Proven) -> str:
+    """Return a command with the environment that it was given."""
+    return f"{command.setting} {command.text}".strip()
+
+
+def _is_other_way(tried: Proven, works: Proven, cause: str) -> bool:
+    """Say whether a command does what another one was to do, called in another way."""
+    if tried.purpose != works.purpose:
+        return False  # that the linter passes says nothing about a build that failed
+    if tried.program == works.program and _refused(tried, works, cause):
+        return True
+    if max(len(_typed(works)), len(_typed(tried))) > MOST_LINE:
+        return False
+    if tried.program == works.program and tried.text == works.text:
+        return True
+    is_work = bool(tried.purpose) and tried.program not in _LOOKING and works.program not in _LOOKING
+    before = tried.text.split()
+    if any(picks(word) and word not in before for word in works.text.split()):
+        return False  # less was done
+    return is_work and token_set_ratio(tried.text, works.text) >= _ALIKE
+
+
+def _refused(tried: Proven, works: Proven, cause: str) -> set[str]:
+    """Return the options that the program refused by name, where a command does the same without them."""
+    action = tried.text.split()[:2]
+    refused = {word for word in tried.text.split() if word[0] == "-"} & {w.strip("'\"`.,:;()") for w in cause.split()}
+    is_same = works.text.split()[:2] == action
+    return refused - {*works.text.split()} if is_same else set()
+
+
+def _other_way(tried: Proven, works: Proven, cause: str) -> str:
+    """Return which call works in place of another; of long ones what they are for, and what was refused."""
+    if max(len(_typed(works)), len(_typed(tried))) <= MOST_LINE:
+        return f"`{_typed(tried)}` fails{_told(cause)}; `{_typed(works)}` works"
+    action = " ".join(word for word in tried.text.split()[:2] if not picks(word))
+    return f"`{action} {' '.join(sorted(_refused(tried, works, cause)))}` fails{_told(cause)}; `{action}` works"
+
+
+def _note(text: str, shown: tuple[Ran, ...], cause: str, cure: Proven) -> Note:
+    fetches = cure.purpose == "install" or cure.program in _FETCHING
+    doubt = "its cure installs or fetches something" if fetches else ""
+    return Note("cure", "pattern", text, _CURE, "command_outcome", shown, cause, doubt=doubt)
+
+
+def _told(cause: str) -> str:
+    """Return what a memory says of a cause: a program prints whatever it likes, and a sentence would be an order.
+
+    The complaint about a call is told in its own words where it is short; of the rest what it names is enough.
+    """
+    if len(cause.split()) <= _MOST_CAUSE_WORDS and complaint_in(cause):
+        return f" ({cause})"
+    named = list(dict.fromkeys(_NAMED.findall(cause)))[:_MOST_NAMED]
+    return f" ({', '.join(named)})" if named else ""
