@@ -116,8 +116,7 @@ def repeatable(
 ) -> Callable[[Callable[P, R]], Task[P, R]]:
     """Make a task of a function: it is tried again, and what it raises holds no secret.
 
-    ``called`` is its name, by default the function's; ``named`` that of its run, with the arguments in braces;
-    ``timeout_s`` only breaks a hung file system out.
+    ``called`` is its name, else the function's; ``named`` its run's; ``timeout_s`` only breaks a hung file system out.
     """
 
     def made(step: Callable[P, R]) -> Task[P, R]:
