@@ -9,20 +9,19 @@ from prefect import task
 from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
-from prefect.states import Completed, Failed
 
 from slowwave.jobs.backfill.landing import land_shard
 from slowwave.jobs.backfill.plan import table_of
-from slowwave.jobs.backfill.run import UNFINISHED, Begun, Ended, at_once, begin, lead
+from slowwave.jobs.backfill.run import UNFINISHED, Begun, at_once, begin, lead
 from slowwave.jobs.backfill.shard import Done, ShardReader, reading
-from slowwave.jobs.conclusion import outcome_of
+from slowwave.jobs.conclusion import Ended, outcome_of
 from slowwave.jobs.parameters import Action, BackfillParameters
 from slowwave.jobs.run import discreet
 from slowwave.jobs.story import printable
 from slowwave.observability.progress import watched_by, watcher
 from slowwave.report import Report
 from tasks.runs import Shown, discreet_errors, name_run, repeatable
-from tasks.stages import announce
+from tasks.stages import announce, state_of
 
 # Longer than any shard; it only breaks a hung file system out.
 TIMEOUT_S = 24 * 3600
@@ -75,12 +74,9 @@ def published_backfill(ended: Ended, action: Action, *, dry_run: bool) -> State[
     announce(ended.concluded)
     create_table_artifact(table_of(report), key="backfill", description="What of the range was, or would be, read")
     outcome = outcome_of(report, dry_run=dry_run)
-    name, message = outcome.name, printable(outcome.message)
+    name, message = outcome.name, outcome.message
     if ended.concluded and not report.failures:
         name = ended.concluded.night.outcome
     if action == "pause" or name == UNFINISHED:
-        name, message = UNFINISHED, printable("; ".join([*(item.reason for item in report.items), *report.warnings]))
-    data = report.to_builtins()
-    if name == "Failed":
-        return Failed(message=message, data=data)
-    return Completed(name=name, message=message, data=data)
+        name, message = UNFINISHED, "; ".join([*(item.reason for item in report.items), *report.warnings])
+    return state_of(name, message, report)

@@ -113,14 +113,18 @@ R = TypeVar("R")
 RETRIES, DELAYS_S, JITTER = 2, [5.0, 30.0], 0.5
 
 
-def repeatable(*, named: str | None = None, timeout_s: float | None = None) -> Callable[[Callable[P, R]], Task[P, R]]:
-    """Make a task of a function: it is tried three times, and what it raises holds no secret.
+def repeatable(
+    *, called: str | None = None, named: str | None = None, timeout_s: float | None = None, retries: int = RETRIES
+) -> Callable[[Callable[P, R]], Task[P, R]]:
+    """Make a task of a function: it is tried again, and what it raises holds no secret.
 
-    ``named`` is the name of its run, with the arguments in braces; ``timeout_s`` only breaks a hung file system out.
+    ``called`` is its name, else the function's; ``named`` its run's; ``timeout_s`` only breaks a hung file system out.
     """
 
     def made(step: Callable[P, R]) -> Task[P, R]:
-        once = Task(discreet_errors()(step), cache_policy=NO_CACHE, task_run_name=named, timeout_seconds=timeout_s)
-        return once.with_options(retries=RETRIES, retry_delay_seconds=DELAYS_S, retry_jitter_factor=JITTER)
+        once = Task(discreet_errors()(step), name=called, cache_policy=NO_CACHE, task_run_name=named)
+        return once.with_options(
+            timeout_seconds=timeout_s, retries=retries, retry_delay_seconds=DELAYS_S, retry_jitter_factor=JITTER
+        )
 
     return made

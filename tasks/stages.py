@@ -24,6 +24,7 @@ from slowwave.jobs import steps
 from slowwave.jobs.conclusion import Concluded, followed, outcome_of
 from slowwave.jobs.parameters import JobParameters, run_of
 from slowwave.jobs.portions import Reports, extract_portion, group_portion, whole_portion
+from slowwave.jobs.run import Step, Whole
 from slowwave.jobs.steps import rehearses
 from slowwave.jobs.story import (
     Plan,
@@ -45,7 +46,7 @@ from slowwave.observability.telemetry import ROOT
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from slowwave.secrets.redactor import logger_of
-from tasks.runs import discreet_errors, logged, name_run, progress, repeatable
+from tasks.runs import RETRIES, discreet_errors, logged, name_run, progress, repeatable
 
 log = logger_of(f"{ROOT}.tasks")
 
@@ -101,82 +102,46 @@ def _followed(job: str, run_id: str, given: JobParameters) -> Generator[Path | N
 TIMEOUT_S = 4 * 3600
 
 
-# Bytes that were read once are not read again, so repeating is safe.
-@repeatable(named="extract-{index}", timeout_s=TIMEOUT_S)
-def extract_batch(manifest: Path, index: int) -> Reports:
-    """Extract from one batch of sessions."""
-    return extract_portion(manifest, index, os.environ)
+def _of_each(name: str, step: Step, *, repeats: bool = True) -> Task[[Path, int], Reports]:
+    """Return the task that takes a step for one portion of a run: a batch of sessions, or a group of projects."""
+
+    def portion(manifest: Path, index: int) -> Reports:
+        if step is steps.extract:
+            return extract_portion(manifest, index, os.environ)
+        return group_portion(manifest, step, index, os.environ)
+
+    named = f"{step.__name__}-{{index}}"
+    return repeatable(called=name, named=named, timeout_s=TIMEOUT_S, retries=RETRIES if repeats else 0)(portion)
 
 
-# No retries: what can fail is contained to its project already, and a gate that passed once is closed afterwards.
-@task(cache_policy=NO_CACHE, timeout_seconds=TIMEOUT_S, task_run_name="consolidate-{index}")
-@discreet_errors()
-def consolidate_group(manifest: Path, index: int) -> Reports:
-    """Dream over one group of projects."""
-    return group_portion(manifest, steps.consolidate, index, os.environ)
+def _of_all(name: str, step: Whole, *, repeats: bool = True) -> Task[[Path], Report]:
+    """Return the task that takes a step which is about all projects together."""
 
+    def whole(manifest: Path) -> Report:
+        return whole_portion(manifest, step, os.environ)
 
-# What was compacted holds nothing new, so repeating is safe.
-@repeatable(named="compact-{index}", timeout_s=TIMEOUT_S)
-def compact_group(manifest: Path, index: int) -> Reports:
-    """Compact the sessions of one group of projects."""
-    return group_portion(manifest, steps.compact, index, os.environ)
-
-
-# What is gone is not found again, and what was planned is checked before it is done: repeating is safe.
-@repeatable(named="erase-{index}", timeout_s=TIMEOUT_S)
-def erase_group(manifest: Path, index: int) -> Reports:
-    """Take the secrets out of one group of projects."""
-    return group_portion(manifest, steps.erase, index, os.environ)
-
-
-@task(cache_policy=NO_CACHE, timeout_seconds=TIMEOUT_S)
-@discreet_errors()
-def propose_shared(manifest: Path) -> Report:
-    """Propose what several projects share for all of them, and bring memories where agents read them."""
-    return whole_portion(manifest, steps.end_dreaming, os.environ)
-
-
-# Every step is safe to repeat: a run that follows a killed one settles what that left and goes on.
-@repeatable(timeout_s=TIMEOUT_S)
-def retain_sessions(manifest: Path) -> Report:
-    """Archive and remove what the rules say."""
-    return whole_portion(manifest, steps.retain_everywhere, os.environ)
-
-
-@repeatable(timeout_s=TIMEOUT_S)
-def retain_at_the_end(manifest: Path) -> Report:
-    """Archive and remove what the rules say, after what the night wrote."""
-    return whole_portion(manifest, steps.retain_at_night, os.environ)
-
-
-@task(cache_policy=NO_CACHE, timeout_seconds=TIMEOUT_S)
-@discreet_errors()
-def erase_others(manifest: Path) -> Report:
-    """Take the secrets out of what belongs to no project."""
-    return whole_portion(manifest, steps.finish_erasing, os.environ)
-
-
-# What was handed over is not handed over again, so repeating is safe.
-@repeatable()
-def hand_over_questions(manifest: Path) -> Report:
-    """Send what is to be answered at a batch price."""
-    return whole_portion(manifest, steps.hand_over, os.environ)
+    return repeatable(called=name, timeout_s=TIMEOUT_S, retries=RETRIES if repeats else 0)(whole)
 
 
 # by the name of the step that each of them takes
 OF_EACH: Mapping[str, Task[[Path, int], Reports]] = {
-    "extract": extract_batch,
-    "consolidate": consolidate_group,
-    "compact": compact_group,
-    "erase": erase_group,
+    # bytes that were read once are not read again
+    "extract": _of_each("extract_batch", steps.extract),
+    # what can fail is contained to its project already, and a gate that passed once is closed afterwards
+    "consolidate": _of_each("consolidate_group", steps.consolidate, repeats=False),
+    # what was compacted holds nothing new
+    "compact": _of_each("compact_group", steps.compact),
+    # what is gone is not found again, and what was planned is checked before it is done
+    "erase": _of_each("erase_group", steps.erase),
 }
 OF_ALL: Mapping[str, Task[[Path], Report]] = {
-    "end_dreaming": propose_shared,
-    "retain_everywhere": retain_sessions,
-    "retain_at_night": retain_at_the_end,
-    "finish_erasing": erase_others,
-    "hand_over": hand_over_questions,
+    "end_dreaming": _of_all("propose_shared", steps.end_dreaming, repeats=False),
+    # a run that follows a killed one settles what that left and goes on
+    "retain_everywhere": _of_all("retain_sessions", steps.retain_everywhere),
+    "retain_at_night": _of_all("retain_at_the_end", steps.retain_at_night),
+    "finish_erasing": _of_all("erase_others", steps.finish_erasing, repeats=False),
+    # what was handed over is not handed over again
+    "hand_over": _of_all("hand_over_questions", steps.hand_over),
 }
 
 
@@ -244,7 +209,7 @@ def published(tally: Tally) -> State[dict[str, Any]]:
             key=f"{job}-memory-diff",
             description="What changed, and why",
         )
-    return _state(tally, report)
+    return _ended(tally, report)
 
 
 def published_retention(tally: Tally) -> State[dict[str, Any]]:
@@ -255,7 +220,7 @@ def published_retention(tally: Tally) -> State[dict[str, Any]]:
     create_markdown_artifact(
         reclaimed(AuditLog(os.environ).lines()), key="retain-reclaimed", description="Bytes removed and freed by week"
     )
-    return _state(tally, report)
+    return _ended(tally, report)
 
 
 def _all_the_same(report: Report) -> str:
@@ -268,12 +233,17 @@ def _all_the_same(report: Report) -> str:
     return f"To run it all the same: {how}"
 
 
-def _state(tally: Tally, report: Report) -> State[dict[str, Any]]:
+def _ended(tally: Tally, report: Report) -> State[dict[str, Any]]:
     outcome = outcome_of(report, dry_run=tally.plan.dry_run)
     if outcome.name == "Skipped" and (how := _all_the_same(report)):
         log.info("%s", how)
         outcome = replace(outcome, message=f"{outcome.message} {how}")
-    message, data = printable(outcome.message), report.to_builtins()
-    if outcome.name == "Failed":
+    return state_of(outcome.name, outcome.message, report)
+
+
+def state_of(name: str, message: str, report: Report) -> State[dict[str, Any]]:
+    """Return the final state of a run, which carries its report."""
+    message, data = printable(message), report.to_builtins()
+    if name == "Failed":
         return Failed(message=message, data=data)
-    return Completed(name=outcome.name, message=message, data=data)
+    return Completed(name=name, message=message, data=data)

@@ -114,8 +114,12 @@ REMEDIES = dict.fromkeys(
 ) | dict.fromkeys((errno.ENOSPC, errno.EDQUOT), "make room and run it again")
 
 
-def told(error: OSError, place: Path | str) -> str:
-    """Return an error of the operating system in one line: the file, else ``place``, the reason and the remedy."""
+def told(error: Exception, place: Path | str) -> str:
+    """Return an error in one line; one of the operating system with its file, else ``place``, and the remedy."""
+    if isinstance(error, SlowwaveError):
+        return str(error)
+    if not isinstance(error, OSError):
+        return f"{type(error).__name__}: {error}"  # a bug
     # the file may be a number or bytes, whatever the call was given
     where = place if error.filename in (None, "") else error.filename
     remedy = REMEDIES.get(error.errno or 0)

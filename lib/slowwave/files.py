@@ -7,7 +7,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -118,6 +118,21 @@ def file_bytes(path: Path) -> bytes:
     """Return the content of a file of our own; the errors are those of :func:`open_file`."""
     with os.fdopen(open_file(path), "rb") as file:
         return file.read()
+
+
+def hash_of(path: Path, kind: str | Callable[[], hashlib.blake2b] = "sha256") -> str:
+    """Return the hash of a file of any size, in hex."""
+    with path.open("rb", buffering=0) as file:
+        return hashlib.file_digest(file, kind).hexdigest()
+
+
+def walked(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield ``path`` and, when it is a folder, everything in it, folders before their content; no link is followed."""
+    at = path.lstat()
+    yield path, at
+    if stat.S_ISDIR(at.st_mode):
+        for child in sorted(path.iterdir()):
+            yield from walked(child)
 
 
 def open_file(path: Path) -> int:

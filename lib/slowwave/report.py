@@ -144,8 +144,6 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("dropped_by_model", "note that the model dropped", "notes that the model dropped"),
         ("old_run_files", "file of an old run removed", "files of old runs removed"),
         ("read_again", "session read again by a newer version", "sessions read again by a newer version"),
-        ("taken_over", "session taken over from an older version", "sessions taken over from an older version"),
-        ("carried_over", "session taken over as it is", "sessions taken over as they are"),
         ("rolled_back", "piece taken back", "pieces taken back"),
         ("resumed", "run resumed", "runs resumed"),
         ("skipped", "session passed over", "sessions passed over"),

@@ -74,7 +74,7 @@ def test_no_secret_of_an_error_reaches_what_prefect_logs_and_keeps(
         raise ValueError(f"stumbled over {TOKEN}") from KeyError(TOKEN)
 
     monkeypatch.setattr(broken, breaks)
-    for task in (stages.extract_batch, stages.plan_run):
+    for task in (stages.OF_EACH["extract"], stages.plan_run):
         monkeypatch.setattr(task, "retry_delay_seconds", [0, 0])
     kept = Kept()
     for name in ("prefect.task_runs", "prefect.flow_runs"):

@@ -229,7 +229,7 @@ def test_a_parked_dream_is_named(own_home: Path, monkeypatch: pytest.MonkeyPatch
     assert "would lose 40 %" in state.message
 
 
-@pytest.mark.parametrize("place", [(steps, "consolidate"), (stages, "name_run")], ids=["at work", "just planned"])
+@pytest.mark.parametrize("place", [(stages, "group_portion"), (stages, "name_run")], ids=["at work", "just planned"])
 def test_a_cancellation_passes_through_and_leaves_no_more_than_a_note_of_it(
     own_home: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[ModuleType, str]
 ) -> None:

@@ -338,17 +338,7 @@ _NUMBERS_OF_BACKFILL = {
         ("not_failed", "could not be read, which was not asked for", ""),
         ("beyond_limit", "is beyond the limit", "are beyond the limit"),
         ("read_again", "was read by an older version, and is read again", _OLDER.format(", and are read again")),
-        (
-            "taken_over",
-            "was read by an older version, and is taken over as it is",
-            _OLDER.format(", and are taken over as they are"),
-        ),
         ("extracted", "was read now", "were read now"),
-        (
-            "carried_over",
-            "was taken over from an older version as it is",
-            "were taken over from an older version as they are",
-        ),
         ("skipped_by_gate", "is not ready yet (too short, or in use)", "are not ready yet (too short, or in use)"),
         ("unchanged", "had nothing new for the rules", ""),
         (

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -65,6 +65,13 @@ class Concluded:
 
     night: Night
     view: View
+
+
+class Ended(NamedTuple):
+    """The report of what was done, and what was recorded of it; None for what changes nothing."""
+
+    report: Report
+    concluded: Concluded | None = None
 
 
 def conclude(
@@ -148,7 +155,7 @@ def _known(
     except (SlowwaveError, OSError) as error:
         # the run has failed for this itself, and says so
         folders = []
-        why = told(error, environ.get("HOME", "")) if isinstance(error, OSError) else str(error)
+        why = told(error, environ.get("HOME", ""))
         report.warnings += [] if report.failures else [NAMELESS(f"report.html: {why}")]
     known = known_of(folders, settings.consolidation, began.at, str(home_folder(environ)), redact)
     report.warnings += [NAMELESS(problem) for problem in known.problems if NAMELESS(problem) not in report.warnings]
@@ -201,9 +208,7 @@ def _tell(report: Report, settings: Settings, environ: Mapping[str, str], night:
     for name, step in steps:
         try:
             step()
-        except SlowwaveError as error:
-            report.warnings.append(NAMELESS(f"{name}: {error}"))
-        except OSError as error:
+        except (SlowwaveError, OSError) as error:
             report.warnings.append(NAMELESS(f"{name}: {told(error, history_path(environ).parent)}"))
 
 

@@ -72,9 +72,7 @@ def certificate_of(report: Report, subjects: Sequence[str], files: Sequence[Chan
     lines = [
         Line(name_to_json(i.target), i.action, name_to_json(i.reason), name_to_json(i.project)) for i in report.items
     ]
-    searched = {
-        name: number for name, number in report.counts.items() if name in ("projects", "sessions", "searched_files")
-    }
+    searched = {name: number for name, number in report.counts.items() if name in _SEARCHED}
     return Certificate(
         report.run_id,
         at.isoformat(),
@@ -147,7 +145,9 @@ def missing(
     kinds = (("person", asked.persons), ("topic", asked.topics), ("pattern", asked.patterns))
     named = [(kind, text) for kind, texts in kinds for text in dict.fromkeys(texts)]
     for (kind, text), mark in zip(named, what.marks, strict=True):
-        if mark not in what.found and not blocked.has_phrase(text) and not _is_certified(mark, environ):
+        certified = (data_folder(environ) / FOLDER).glob("*.json")
+        is_known = mark in what.found or blocked.has_phrase(text)
+        if not is_known and not any(mark.encode() in file_bytes(path) for path in certified):
             yield f"--{kind} {text!r}"
 
 
@@ -183,11 +183,6 @@ def _is_remembered(session: str, projects: Sequence[Project]) -> bool:
         for project in projects
         if project.memory.is_dir()
     )
-
-
-def _is_certified(mark: str, environ: Mapping[str, str]) -> bool:
-    folder = data_folder(environ) / FOLDER
-    return any(mark.encode() in file_bytes(path) for path in folder.glob("*.json"))
 
 
 def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "", confirm: int = 0) -> Report:

@@ -8,12 +8,15 @@ another, so that a night in batches leaves the same bytes as a night without a s
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -204,7 +207,6 @@ PAYS_FROM_BYTES = 32 << 20
 _HASHED = 64
 
 Reports = dict[str, Report]
-Task = Callable[[Path, tuple[int, ...], Sequence[Share], Mapping[str, str]], Reports]
 
 
 def extract_everywhere(projects: Sequence[Project], run: Run, over: Callable[[str], None]) -> list[Report]:
@@ -258,7 +260,7 @@ def extract_portion(
     whole = read_manifest(manifest)
     shares = whole.batches[index]
     projects = tuple(dict.fromkeys(share.project for share in shares))
-    return discreet_all(_spread(_extract, manifest, whole, projects, shares, environ, over))
+    return discreet_all(_spread(manifest, whole, projects, shares, environ, over))
 
 
 def whole_portion(manifest: Path, step: Whole, environ: Mapping[str, str]) -> Report:
@@ -288,7 +290,6 @@ def group_portion(manifest: Path, step: Step, index: int, environ: Mapping[str, 
 
 
 def _spread(
-    task: Task,
     manifest: Path,
     whole: Manifest,
     projects: tuple[int, ...],
@@ -299,26 +300,34 @@ def _spread(
     work = [(whole.projects[s.project], whole.projects[s.project].sessions[s.start : s.stop]) for s in shares]
     processes = _processes(work)
     if processes == 1:
-        done = task(manifest, projects, shares, environ)
+        done = _extract(manifest, projects, shares, environ)
         for i in projects:
             over(whole.projects[i].key)
         return done
-    others = set(active_children())
     done: Reports = {}
-    # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
-    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
-    try:
+    with pool_of(processes) as pool:
         # the largest first: it would else be read alone in the end
         sizes = {i: sum(session.size for session in whole.projects[i].sessions) for i in projects}
         with deaf_to_interrupts():
             futures = {
-                i: pool.submit(task, manifest, (i,), shares, dict(environ))
+                i: pool.submit(_extract, manifest, (i,), shares, dict(environ))
                 for i in sorted(projects, key=lambda i: -sizes[i])
             }
         for i in projects:
             for key, report in _outcome(futures[i], whole.projects[i], whole.run_id).items():
                 done.setdefault(key, Report("extract", whole.run_id)).absorb(report)
             over(whole.projects[i].key)
+    return done
+
+
+@contextmanager
+def pool_of(processes: int) -> Generator[ProcessPoolExecutor]:
+    """Yield a pool of so many processes for reading; however the block ends, none of them goes on."""
+    others = set(active_children())
+    # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
+    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_end_with_parent)
+    try:
+        yield pool
     except BaseException:
         # cancelled or out of time: what runs is ended, which every write survives, and what has not begun never begins
         for child in set(active_children()) - others:
@@ -326,7 +335,19 @@ def _spread(
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
-    return done
+
+
+def _end_with_parent() -> None:
+    """End this process when the one that started it was killed: nobody would take what it reads, or end it."""
+    parent = parent_process()
+    if parent is None:
+        return
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)  # every write survives that
+
+    threading.Thread(target=watch, name="parent", daemon=True).start()
 
 
 def _outcome(future: Future[Reports], project: Project, run_id: str) -> Reports:
@@ -340,28 +361,17 @@ def _outcome(future: Future[Reports], project: Project, run_id: str) -> Reports:
 
 
 def _extract(manifest: Path, projects: tuple[int, ...], shares: Sequence[Share], environ: Mapping[str, str]) -> Reports:
-    # also held by a process whose parent was killed
-    with beside_jobs(environ):
-        return _extracted(manifest, projects, shares, environ)
-
-
-def _extracted(
-    manifest: Path, projects: tuple[int, ...], shares: Sequence[Share], environ: Mapping[str, str]
-) -> Reports:
     whole = read_manifest(manifest)
     run = whole.run(environ)
     done: Reports = {}
-    for share in shares:
-        if share.project in projects:
+    # also held by a process whose parent was killed
+    with beside_jobs(environ):
+        for share in (share for share in shares if share.project in projects):
+
+            def extract(project: Project, run: Run, share: Share = share) -> Report:
+                return extract_some(project, project.sessions[share.start : share.stop], run)
+
             project = whole.projects[share.project]
-            report = contained(_share_step(share), project, run)
+            report = contained(extract, project, run)
             done.setdefault(project.key, Report("extract", run.id)).absorb(report)
     return done
-
-
-def _share_step(share: Share) -> Step:
-    def extract(project: Project, run: Run) -> Report:
-        """Extract from a part of the project's sessions."""
-        return extract_some(project, project.sessions[share.start : share.stop], run)
-
-    return extract

@@ -50,45 +50,31 @@ log = logger_of(__name__)
 
 def contained(step: Step, project: Project, run: Run) -> Report:
     """Run one step; whatever goes wrong stays within the project and is named in the report."""
-    return timed(lambda: _contained(step, project, run), project.key)
 
+    def attempt() -> Report:
+        try:
+            return step(project, run)
+        except Exception as error:  # noqa: BLE001 - named in the report, and no other project's matter
+            message = _broken(error, step, project.memory)
+        failed = [Item(project.key, "failed", message)]
+        return Report(step.__name__, run.id, items=failed, failures=[f"{project.key}: {step.__name__}: {message}"])
 
-def _contained(step: Step, project: Project, run: Run) -> Report:
-    try:
-        return step(project, run)
-    except SlowwaveError as error:
-        return _failed(step, project, run, str(error))
-    except OSError as error:
-        return _failed(step, project, run, told(error, project.memory))
-    except Exception as error:
-        # a bug must not cost the other projects their night; the traceback goes to the log
-        log.exception("%s of %s broke", step.__name__, project.key)
-        return _failed(step, project, run, f"{type(error).__name__}: {error}")
-
-
-def _failed(step: Step, project: Project, run: Run, message: str) -> Report:
-    report = Report(step.__name__, run.id)
-    message = NAMELESS(message)
-    report.failures.append(f"{project.key}: {step.__name__}: {message}")
-    report.items.append(Item(project.key, "failed", message))
-    return report
+    return timed(attempt, project.key)
 
 
 def for_all(step: Whole, projects: Sequence[Project], run: Run) -> Report:
     """Run a step that is about all projects together; what goes wrong is named and costs no other step its report."""
     try:
         return timed(lambda: step(projects, run))
-    except SlowwaveError as error:
-        message = str(error)
-    except OSError as error:
-        message = told(error, step.__name__)
-    except Exception as error:
-        # a bug in one step must not cost the night the reports of the others; the traceback goes to the log
-        log.exception("%s broke", step.__name__)
-        message = f"{type(error).__name__}: {error}"
-    report = Report(step.__name__, run.id)
-    report.failures.append(f"{step.__name__}: {NAMELESS(message)}")
-    return report
+    except Exception as error:  # noqa: BLE001 - named in the report, and no other step's matter
+        return Report(step.__name__, run.id, failures=[f"{step.__name__}: {_broken(error, step, step.__name__)}"])
+
+
+def _broken(error: Exception, step: Step | Whole, place: Path | str) -> str:
+    """Return in a line what broke a step; the traceback of a bug goes to the log."""
+    if not isinstance(error, SlowwaveError | OSError):
+        log.error("%s broke", step.__name__, exc_info=error)
+    return NAMELESS(told(error, place))
 
 
 def timed(work: Callable[[], Report], project: str = "") -> Report:
@@ -103,8 +89,8 @@ def discreet(report: Report) -> Report:
     """Return a report without secrets; marks that stand in it already stay as they are."""
     return msgspec.structs.replace(
         report,
-        gates=[_gate(gate) for gate in report.gates],
-        items=[_item(item) for item in report.items],
+        gates=[Gate(one.gate, NAMELESS(one.project), one.passed, NAMELESS(one.reason)) for one in report.gates],
+        items=[_discreet_item(item) for item in report.items],
         warnings=_clean(report.warnings),
         failures=_clean(report.failures),
         parked=_clean(report.parked),
@@ -120,11 +106,7 @@ def discreet_all(reports: dict[str, Report]) -> dict[str, Report]:
     return {key: discreet(report) for key, report in reports.items()}
 
 
-def _gate(gate: Gate) -> Gate:
-    return Gate(gate.gate, NAMELESS(gate.project), gate.passed, NAMELESS(gate.reason))
-
-
-def _item(item: Item) -> Item:
+def _discreet_item(item: Item) -> Item:
     target, reason, project, text = map(NAMELESS, (item.target, item.reason, item.project, item.text))
     return msgspec.structs.replace(item, target=target, reason=reason, project=project, text=text)
 

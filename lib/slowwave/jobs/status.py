@@ -38,7 +38,7 @@ from slowwave.memory.ledger import REVIEW, read_ledger
 from slowwave.memory.model import iso, name_from_json
 from slowwave.observability.alarms import REMEMBERING
 from slowwave.observability.lessons import Kind, in_all, learned, needs_in, remembered
-from slowwave.observability.night import STOPPED, Alarm, Night, Spent, history_path, read_nights
+from slowwave.observability.night import STOPPED, Alarm, Night, history_path, read_nights
 from slowwave.observability.progress import AtWork, over_because, read_notes, stopped
 from slowwave.report import Gate
 from slowwave.retention.audit import AuditLog
@@ -248,7 +248,9 @@ def lately(model: ModelSettings, environ: Mapping[str, str], now: datetime) -> L
     found = Lately(problems=problems, budget=Budget(model.budget_tokens, model.budget_usd))
     _look_at_notes(found, environ, {(night.run_id, night.at) for night in nights})
     nights = sorted([*nights, *found.stopped], key=lambda night: night.began)
-    found.alarms = list({a.name: a for night in _latest_of_each(nights) for a in night.alarms}.values())
+    # of each job the last run over all projects that came to its end
+    latest = {night.job: night for night in nights if not night.partial and night.outcome != STOPPED}
+    found.alarms = list({a.name: a for night in latest.values() for a in night.alarms}.values())
     remembering = [night for night in nights if night.job in REMEMBERING]
     if remembering:
         last = found.last = remembering[-1]
@@ -256,7 +258,8 @@ def lately(model: ModelSettings, environ: Mapping[str, str], now: datetime) -> L
         if last.began > now:
             found.ahead = f"it is {now:%Y-%m-%d %H:%M} UTC, before the last run began: the clock was moved"
         found.last_good = next((night.at for night in reversed(remembering) if not night.failed), "")
-        _charge(found.budget, last.spent)
+        found.budget.spent_tokens = last.spent.prompt_tokens + last.spent.completion_tokens
+        found.budget.spent_usd = last.spent.usd
     return found
 
 
@@ -270,17 +273,6 @@ def _look_at_notes(found: Lately, environ: Mapping[str, str], known: set[tuple[s
             found.at_work.append(note)
         elif (note.run_id, note.at) not in known:
             found.stopped.append(stopped(note, why))
-
-
-def _charge(budget: Budget, spent: Spent) -> None:
-    budget.spent_tokens = spent.prompt_tokens + spent.completion_tokens
-    budget.spent_usd = spent.usd
-
-
-def _latest_of_each(nights: list[Night]) -> list[Night]:
-    """Return the last run of each job that came to its end, over all projects where there was one."""
-    ended = [night for night in nights if not night.partial and night.outcome != STOPPED]
-    return list({night.job: night for night in ended}.values())
 
 
 # What retention holds on to: the trash, the holds, and the last entry of the audit log.

@@ -169,7 +169,7 @@ def _share(project: Project, run: Run, report: Report) -> None:
         team = team_of(project.root, run.settings.memory.shared, run.environ)
         items = share(memory, team, redactor_of(run.settings, run.environ)) if memory.is_dir() else []
     except (SlowwaveError, OSError) as error:
-        items = [Item(project.root, REFUSED, str(error) if isinstance(error, SlowwaveError) else told(error, memory))]
+        items = [Item(project.root, REFUSED, told(error, memory))]
     for item in items:
         report.items.append(Item(item.target, item.action, item.reason, project.key))
         if item.action == REFUSED:
@@ -199,9 +199,7 @@ def propose_everywhere(projects: Sequence[Project], run: Run) -> Report:
             for path in run.settings.memory.global_import:
                 if import_into(path, folder):
                     report.items.append(Item(str(path), "import", f"imports {folder / INDEX} from now on", NAME))
-    except SlowwaveError as error:
-        report.failures.append(f"{NAME}: consolidate: {error}")
-    except OSError as error:
+    except (SlowwaveError, OSError) as error:
         report.failures.append(f"{NAME}: consolidate: {told(error, NAME)}")
     return report
 

@@ -21,7 +21,7 @@ from slowwave.errors import SlowwaveError, told
 from slowwave.formats.registry import NAMES
 from slowwave.jobs.conclusion import (
     Began,
-    Concluded,
+    Ended,
     begin_note,
     conclude,
     conclude_broken,
@@ -128,7 +128,7 @@ class Tally:
         note_account(whole, journal_of(whole.run_id, environ))
         return discreet(whole)
 
-    def concluded(self, environ: Mapping[str, str]) -> tuple[Report, Concluded | None]:
+    def concluded(self, environ: Mapping[str, str]) -> Ended:
         """Return the report of a whole run in portions, and what was recorded of it: nothing of a dry run.
 
         Raises:
@@ -137,15 +137,15 @@ class Tally:
         whole = read_manifest(self.plan.manifest)
         return self.ended(whole.run(environ), whole.projects)
 
-    def ended(self, run: Run, projects: Sequence[Project]) -> tuple[Report, Concluded | None]:
+    def ended(self, run: Run, projects: Sequence[Project]) -> Ended:
         """As :meth:`concluded`, of a run over some projects."""
         self.log_the_rest()
         report, began = self.total(run.environ), self.plan.began
         if self.plan.dry_run:
             report.learned = msgspec.to_builtins(planned(report))
         if self.plan.dry_run or began is None:
-            return report, None
-        return report, conclude(report, began, run.settings, run.environ, projects)
+            return Ended(report)
+        return Ended(report, conclude(report, began, run.settings, run.environ, projects))
 
     def diffs(self) -> dict[str, str]:
         """Return what each committed dream changed, as a unified diff of the memory files."""
@@ -220,7 +220,7 @@ def run_job(job: str, run: Run) -> Report:
             # stage by stage, as a scheduler does: what a stage is called is then true of all that is under way
             for stage in plan.stages:
                 _carry_out(stage, tally, projects, replace(run, rehearsal=rehearsal))
-        return tally.ended(run, projects)[0]
+        return tally.ended(run, projects).report
 
 
 def _carry_out(stage: Stage, tally: Tally, projects: Sequence[Project], run: Run) -> None:

@@ -119,7 +119,9 @@ class AuditLog:
                     )  # from the first line on it is there
             lines: list[bytes] = []
             for entry in (*lost, *entries):
-                lines.append(_encoded(entry, head, at))
+                fields = {name: getattr(entry, name) for name in Entry.__struct_fields__}
+                line = Line(**fields, n=head.n + 1, at=at.isoformat(), prev=head.sha256)
+                lines.append(msgspec.json.encode(line) + b"\n")
                 head = head.followed_by(lines[-1])
             at_fault_point("write", self.path)
             os.ftruncate(log, end)
@@ -211,11 +213,6 @@ class AuditLog:
             for raw in file:
                 if raw.endswith(b"\n"):  # else a process was killed while it wrote
                     yield raw
-
-
-def _encoded(entry: Entry, head: _Head, at: datetime) -> bytes:
-    fields = {name: getattr(entry, name) for name in Entry.__struct_fields__}
-    return msgspec.json.encode(Line(**fields, n=head.n + 1, at=at.isoformat(), prev=head.sha256)) + b"\n"
 
 
 def _flaw(raw: bytes, before: _Head) -> str:

@@ -2,7 +2,6 @@
 
 import os
 import stat
-import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 from slowwave.context import Run
 from slowwave.errors import SlowwaveError, UnreadableError, told
 from slowwave.extraction.job import Pending
+from slowwave.files import hash_of, walked
 from slowwave.formats.client import Belongings
 from slowwave.formats.registry import client_of
 from slowwave.memory.book import read_book
@@ -59,9 +59,7 @@ class Guards:
         member = self._fleet.members[subject.id]
         try:
             return self.standing(member) or self.at_hand(member)
-        except SlowwaveError as error:
-            return f"unreadable: {error}"
-        except OSError as error:
+        except (SlowwaveError, OSError) as error:
             return f"unreadable: {told(error, subject.id)}"
 
     def at_hand(self, member: Member) -> str:
@@ -94,7 +92,8 @@ class Guards:
     def _unsaved(self, member: Member) -> str:
         if self._run.settings.retention.require_extracted and (left := self._left(member)):
             return f"not extracted: {left}"
-        if not self._run.settings.retention.require_archive and (memory := self._cited_by(member)):
+        paths = (os.fspath(path) for path in paths_of(member))
+        if not self._run.settings.retention.require_archive and (memory := self.cited_among(paths)):
             return f"cited: memory {memory} rests on it, and no archive is kept"
         return ""
 
@@ -107,9 +106,6 @@ class Guards:
         if memory not in self._pending:
             self._pending[memory] = Pending(memory)
         return next((left for session in member.sessions if (left := self._pending[memory].left(session))), "")
-
-    def _cited_by(self, member: Member) -> str:
-        return self.cited_among(os.fspath(path) for path in paths_of(member))
 
     @cached_property
     def _cited(self) -> dict[str, str]:
@@ -138,7 +134,8 @@ class Archive:
 
     def find(self, session: str, removal: Removal | Belongings) -> Path | None:
         """Return the pack that holds exactly what would go as it is now, read back and compared; else None."""
-        now = dict(entry for path in removal.paths for entry in _entries(path))
+        every = (entry for path in removal.paths for entry in walked(path))
+        now = {os.fspath(path): _entry(at) for path, at in every}
         for path, packed in reversed(self._held.get(session, [])):
             then = {file.path: (file.kind, file.mode, file.mtime_ns, file.size) for file in packed.files}
             if (
@@ -155,12 +152,12 @@ class Archive:
         return any(
             _reads_back(path, packed, lambda file: stored[file.path])
             for path, packed in reversed(self._held.get(item.session, []))
-            if _described(packed) == _thrown(item)
+            if _described(packed) == _described(item)
         )
 
     def has_files(self, item: TrashItem) -> bool:
         """Say whether some pack holds what an item of the trash holds, by names, sizes and times."""
-        return any(_described(packed) == _thrown(item) for _, packed in self._held.get(item.session, []))
+        return any(_described(packed) == _described(item) for _, packed in self._held.get(item.session, []))
 
     def about(self, session: str) -> PackedSession | None:
         """Return what is known of a session that was archived, or None."""
@@ -193,7 +190,6 @@ class Context(Run):
     archive: Archive  # the packs
     report: Report  # gets what was done and refused
     chosen: Collection[str] | None = None  # keys of the projects in which something may go; None for all
-    rest: Callable[[float], None] = time.sleep  # waits for so many seconds between two removals
 
     @property
     def rules(self) -> RetentionSettings:
@@ -228,24 +224,16 @@ class Context(Run):
 
 # The verified copy that is made of whatever goes: found where an earlier run made it, else written into a pack.
 
-_BLOCK = 1 << 20
+
+def _described(one: PackedSession | TrashItem) -> set[tuple[str, str, int, int]]:
+    return {(file.path, file.kind, file.size, file.mtime_ns) for file in one.files}
 
 
-def _described(packed: PackedSession) -> set[tuple[str, str, int, int]]:
-    return {(file.path, file.kind, file.size, file.mtime_ns) for file in packed.files}
-
-
-def _thrown(item: TrashItem) -> set[tuple[str, str, int, int]]:
-    return {(file.path, file.kind, file.size, file.mtime_ns) for file in item.files}
-
-
-def _entries(path: Path) -> Iterator[tuple[str, tuple[str, int, int, int]]]:
-    at = path.lstat()
+def _entry(at: os.stat_result) -> tuple[str, int, int, int]:
+    """Return what a pack notes of something beside its name."""
     is_folder, is_link = stat.S_ISDIR(at.st_mode), stat.S_ISLNK(at.st_mode)
     kind = "folder" if is_folder else "link" if is_link else "file"
-    yield os.fspath(path), (kind, stat.S_IMODE(at.st_mode), at.st_mtime_ns, at.st_size if kind == "file" else 0)
-    for child in sorted(path.iterdir()) if is_folder else ():
-        yield from _entries(child)
+    return kind, stat.S_IMODE(at.st_mode), at.st_mtime_ns, at.st_size if kind == "file" else 0
 
 
 def _reads_back(path: Path, packed: PackedSession, place: Callable[[PackedFile], Path]) -> bool:
@@ -255,15 +243,7 @@ def _reads_back(path: Path, packed: PackedSession, place: Callable[[PackedFile],
             pack.check(packed)
     except UnreadableError:
         return False
-    return all(_hash(place(file)) == file.hash for file in packed.files if file.kind == "file")
-
-
-def _hash(path: Path) -> str:
-    found = digest()
-    with path.open("rb", buffering=0) as file:
-        while block := file.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
+    return all(hash_of(place(file), digest) == file.hash for file in packed.files if file.kind == "file")
 
 
 # What went wrong with one session: what the machine refused, or nobody expected, is a failure of the run, too.
@@ -277,13 +257,6 @@ def is_of_machine(error: BaseException) -> bool:
     return isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
 
 
-def reason_of(error: Exception, place: Path | str = "the file") -> str:
-    """Return an error in one line."""
-    if isinstance(error, OSError):
-        return told(error, place)
-    return str(error) if isinstance(error, SlowwaveError) else f"{type(error).__name__}: {error}"
-
-
 def note_failure(report: Report, where: str, error: Exception, place: Path | str = "the file") -> None:
     """Put a failure into the report unless it is a refusal with a reason, which the report has as such.
 
@@ -294,4 +267,4 @@ def note_failure(report: Report, where: str, error: Exception, place: Path | str
         report.count("unexpected")
         _log.error("%s broke", where, exc_info=error)
     if not is_expected or is_of_machine(error):
-        report.failures.append(f"{where}: {reason_of(error, place)}")
+        report.failures.append(f"{where}: {told(error, place)}")

@@ -225,7 +225,13 @@ def facts_of(member: Member, home: Path) -> Facts:
     """Return what a hold is asked about a session that lies in its place, with all that goes where it goes."""
     project, paths = member.project, paths_of(member)
     places = [project.key, project.root, *dict.fromkeys(os.fspath(path.parent) for path in paths)]
-    return Facts({one.id for one in member.sessions}, places, lambda: _times(member), lambda: _texts(member, home))
+    newest = max(one.mtime_ns for one in member.sessions) / 1e9
+    return Facts(
+        {one.id for one in member.sessions},
+        places,
+        lambda: _until(newest, times_of(paths)),
+        lambda: _texts(member, home),
+    )
 
 
 def facts_of_item(item: TrashItem, trash: Path, known: PackedSession | None) -> Facts:
@@ -303,10 +309,6 @@ def _blocks(name: Path, file: BinaryIO) -> Iterator[bytes]:
 
 def _places(session: PackedSession, paths: Iterable[str]) -> Sequence[str]:
     return [session.project, session.root, *dict.fromkeys(os.path.dirname(path) for path in paths)]  # noqa: PTH120
-
-
-def _times(member: Member) -> _Times | None:
-    return _until(max(one.mtime_ns for one in member.sessions) / 1e9, times_of(paths_of(member)))
 
 
 def _until(newest: float, found: _Times | None) -> _Times | None:

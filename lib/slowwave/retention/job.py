@@ -4,8 +4,7 @@ A dry run tells what would happen, with the same reasons. A second run over the 
 one that follows a killed run leaves what it would have left.
 """
 
-import time
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import datetime
 from pathlib import Path
@@ -51,7 +50,6 @@ def retain(
     *,
     chosen: Collection[str] | None = None,
     removes: bool = True,
-    rest: Callable[[float], None] = time.sleep,
 ) -> Report:
     """Remove what the rules say, as far as no guard keeps it.
 
@@ -60,7 +58,6 @@ def retain(
         run: the run; ``force`` passes the gate about the clock.
         chosen: keys of the projects in which something may go; None for all.
         removes: whether anything may go at all; else what a client deletes soon is archived, and that is all.
-        rest: waits for so many seconds between two removals.
 
     Raises:
         SettingsError: the rules contradict each other.
@@ -85,7 +82,7 @@ def retain(
                 fleet = Fleet(projects)
                 guards = Guards(fleet, run, read_holds(run.environ), said.restored)
                 context = Context(
-                    **vars(run), fleet=fleet, guards=guards, archive=archive, report=report, chosen=chosen, rest=rest
+                    **vars(run), fleet=fleet, guards=guards, archive=archive, report=report, chosen=chosen
                 )
                 if was_left:
                     report.count("resumed")

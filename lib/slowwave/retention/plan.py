@@ -12,13 +12,13 @@ from slowwave.formats.openclaw.store import NAME, read_store
 from slowwave.quantities import counted
 from slowwave.report import Item, Report, RetainItem
 from slowwave.retention.audit import BY_RUN, of_item
-from slowwave.retention.context import Context, note_failure, reason_of
-from slowwave.retention.policy import Decision, Guard, Shortfall, Verdict, decide
+from slowwave.retention.context import Context, note_failure
+from slowwave.retention.policy import Guard, Shortfall, Verdict, decide
 from slowwave.retention.sessions import Fleet, Member
 from slowwave.settings import RetentionSettings
-from slowwave.settings.model import KEEPS, LIMITS, Rules, Subject
+from slowwave.settings.model import KEEPS, LIMITS, Rules
 from slowwave.stores.trash import TrashItem, throw_away
-from slowwave.stores.upkeep import Goes, UpkeepRules, client_session_settings, look_at, upkeep, upkeep_rules
+from slowwave.stores.upkeep import Goes, Looked, UpkeepRules, client_session_settings, look_at, upkeep, upkeep_rules
 
 # the word for an item of the report
 REMOVE, REMOVED, REFUSED, WAIT, STAY = "remove", "removed", "refused", "wait", "stay"
@@ -49,13 +49,13 @@ def plan_removals(
         chosen: keys of the projects in which something may go; None for all.
     """
     decision = decide(fleet.subjects(), rules, now, guard)
-    goes = [verdict for verdict in decision.verdicts if verdict.removes and _is_chosen(verdict.subject, chosen)]
-    goes.sort(key=lambda verdict: (verdict.subject.at, verdict.subject.id))
-    stays = [verdict for verdict in decision.verdicts if verdict.guard and _is_chosen(verdict.subject, chosen)]
-    stays.sort(key=lambda verdict: verdict.subject.id)
-    rest = [v for v in decision.verdicts if not (v.removes or v.guard) and _is_chosen(v.subject, chosen)]
-    rest.sort(key=lambda verdict: (verdict.subject.at, verdict.subject.id))
-    return Plan(goes[: rules.per_run], goes[rules.per_run :], stays, rest, _told(decision, chosen))
+    verdicts = [one for one in decision.verdicts if chosen is None or one.subject.project in chosen]
+    verdicts.sort(key=lambda one: (one.subject.at, one.subject.id))
+    goes = [one for one in verdicts if one.removes]
+    stays = sorted((one for one in verdicts if one.guard), key=lambda one: one.subject.id)
+    rest = [one for one in verdicts if not (one.removes or one.guard)]
+    short = [one for one in decision.shortfalls if chosen is None or not one.group or one.group[1] in chosen]
+    return Plan(goes[: rules.per_run], goes[rules.per_run :], stays, rest, short)
 
 
 def asked_to_confirm(plan: Plan, run: Context) -> str:
@@ -148,14 +148,6 @@ def _reason_to_stay(verdict: Verdict, rules: Rules) -> str:
     return "within all limits" if rules.limits else "no rule lets it go: no max_age, max_count or max_bytes is set"
 
 
-def _is_chosen(subject: Subject, chosen: Collection[str] | None) -> bool:
-    return chosen is None or subject.project in chosen
-
-
-def _told(decision: Decision, chosen: Collection[str] | None) -> list[Shortfall]:
-    return [one for one in decision.shortfalls if chosen is None or not one.group or one.group[1] in chosen]
-
-
 # OpenClaw's own session maintenance, carried out as part of a run: under every guard, into archive and trash.
 #
 # Gate: ``retention.openclaw = "own"``; by default it is left to the client. May remove sessions of the JSON store and
@@ -172,33 +164,28 @@ class Loose(NamedTuple):
     key: str
 
 
-class Upkeep(NamedTuple):
-    """What maintenance adds to a plan: the plan with it, and entries without a transcript."""
+def with_upkeep(plan: Plan, run: Context) -> tuple[Plan, list[Loose]]:
+    """Return a plan with what maintenance of the stores of OpenClaw removes, and entries without a transcript.
 
-    plan: Plan
-    loose: list[Loose]
-
-
-def with_upkeep(plan: Plan, run: Context) -> Upkeep:
-    """Return a plan with what maintenance of the stores of OpenClaw removes, each step in the client's order.
-
-    A session that goes by the rules of slowwave goes once; ``retention.per_run`` counts what is added, too.
+    Each step comes in the client's order. A session that goes by the rules of slowwave goes once;
+    ``retention.per_run`` counts what is added, too.
     """
     goes, waits, stays, loose = list(plan.goes), list(plan.waits), list(plan.stays), list[Loose]()
     known = {verdict.subject.id for verdict in (*goes, *waits, *stays)}
     subjects = {subject.id: subject for subject in run.fleet.subjects()}
     for folder in sorted(_folders(run.fleet)):
-        for one in _due(folder, run.now, run.report):
+        for one in _due(folder, run):
             found = [subject for name in one.names if (subject := subjects.get(f"{folder}/{name}")) is not None]
             if not found and one.step == "pruneAfter" and not one.names:
                 loose.append(Loose(folder / NAME, one.key))
             for subject in found:
-                if subject.id in known or not run.may_touch(subject.project):
-                    continue
-                known.add(subject.id)
-                _put(_verdict(subject, one, run.guards), goes, waits, stays, run.rules.per_run)
+                if subject.id not in known and run.may_touch(subject.project):
+                    known.add(subject.id)
+                    why = run.guards(subject)
+                    where = stays if why else goes if len(goes) < run.rules.per_run else waits
+                    where.append(Verdict(subject, not why, f"{_RULE}.{one.step}", why))
     rest = [verdict for verdict in plan.rest if verdict.subject.id not in known]
-    return Upkeep(Plan(goes, waits, stays, rest, plan.shortfalls), loose if run.chosen is None else [])
+    return Plan(goes, waits, stays, rest, plan.shortfalls), loose if run.chosen is None else []
 
 
 def tidy(loose: list[Loose], run: Context) -> None:
@@ -213,7 +200,7 @@ def tidy(loose: list[Loose], run: Context) -> None:
             item = _thrown(store, {one.key for one in loose if one.store == store}, run)
         except Exception as error:  # noqa: BLE001 - counted, told, and no other store's matter
             run.report.count("openclaw_refused")
-            run.report.items.append(Item(str(store), "refused", f"openclaw: {reason_of(error, store)}"))
+            run.report.items.append(Item(str(store), "refused", f"openclaw: {told(error, store)}"))
             note_failure(run.report, str(store), error, store)
             continue
         if item is None:
@@ -241,28 +228,20 @@ def _thrown(store: Path, keys: Collection[str], run: Context) -> TrashItem | Non
     )
 
 
-def _put(verdict: Verdict, goes: list[Verdict], waits: list[Verdict], stays: list[Verdict], per_run: int) -> None:
-    where = stays if verdict.guard else goes if len(goes) < per_run else waits
-    where.append(verdict)
-
-
-def _verdict(subject: Subject, one: Goes, guard: Guard) -> Verdict:
-    why = guard(subject)
-    return Verdict(subject, not why, f"{_RULE}.{one.step}", why)
-
-
 def _folders(fleet: Fleet) -> set[Path]:
     """Return the folders of JSON stores that sessions lie in."""
-    files = (_first(member) for member in fleet.members.values() if _is_file_of_openclaw(member))
+    own = (one.session for one in fleet.members.values() if one.session.dialect == "openclaw")
+    files = (session.files.paths[0] for session in own if not session.in_database)
     return {path.parent for path in files if path.with_name(NAME).is_file()}
 
 
-def _first(member: Member) -> Path:
-    return member.session.files.paths[0]
-
-
-def _is_file_of_openclaw(member: Member) -> bool:
-    return member.session.dialect == "openclaw" and not member.session.in_database
+def _store(folder: Path, report: Report, unknown: str) -> tuple[UpkeepRules, Looked] | None:
+    """Return the rules and the content of a store; None, and a warning, where they cannot be read."""
+    try:
+        return upkeep_rules(client_session_settings(folder)), look_at(folder)
+    except (UnreadableError, OSError) as error:
+        report.warnings.append(f"{unknown}: {told(error, folder)}")
+        return None
 
 
 def due_by_client(fleet: Fleet, times: Iterable[float], report: Report) -> Iterator[tuple[Member, float]]:
@@ -275,12 +254,9 @@ def due_by_client(fleet: Fleet, times: Iterable[float], report: Report) -> Itera
     """
     moments = list(times)
     for folder in sorted(_folders(fleet)):
-        try:
-            rules, looked = upkeep_rules(client_session_settings(folder)), look_at(folder)
-        except (UnreadableError, OSError) as error:
-            report.warnings.append(f"rescue: cannot tell what OpenClaw removes: {reason_of(error, folder)}")
+        if (store := _store(folder, report, "rescue: cannot tell what OpenClaw removes")) is None:
             continue
-        met: set[str] = set()
+        (rules, looked), met = store, set[str]()
         for at in moments if rules.enforces else ():
             names = [name for one in upkeep(*looked, rules, at * 1000) for name in one.names]
             for key in dict.fromkeys(f"{folder}/{name}" for name in names):
@@ -289,20 +265,12 @@ def due_by_client(fleet: Fleet, times: Iterable[float], report: Report) -> Itera
                     yield fleet.members[key], at
 
 
-def _due(folder: Path, now: datetime, report: Report) -> list[Goes]:
-    try:
-        rules = upkeep_rules(client_session_settings(folder))
-        looked = look_at(folder)
-    except UnreadableError as error:
-        report.warnings.append(f"openclaw: no maintenance: {error}")
+def _due(folder: Path, run: Context) -> list[Goes]:
+    report = run.report
+    if (store := _store(folder, report, "openclaw: no maintenance")) is None:
         return []
-    except OSError as error:
-        report.warnings.append(f"openclaw: no maintenance: {told(error, folder)}")
-        return []
-    return _enforced(upkeep(*looked, rules, now.timestamp() * 1000), rules, folder, report)
-
-
-def _enforced(goes: list[Goes], rules: UpkeepRules, folder: Path, report: Report) -> list[Goes]:
+    rules, looked = store
+    goes = upkeep(*looked, rules, run.now.timestamp() * 1000)
     report.warnings += [f"openclaw: {folder}: {problem}" for problem in rules.problems]
     if goes and not rules.enforces:
         report.warnings.append(f"openclaw: {folder}: {len(goes)} would go, and its settings only warn")

@@ -12,11 +12,11 @@ import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
-from slowwave.errors import CorruptStateError, MovedError, RefusedError, UnreadableError
+from slowwave.errors import CorruptStateError, MovedError, RefusedError, UnreadableError, told
 from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.formats.cersei.dialect import Cersei, Mode
 from slowwave.formats.changes import FileState, file_state, rewrite_without
@@ -28,8 +28,8 @@ from slowwave.formats.writing import with_value
 from slowwave.journal import Form, Journal, done, name_for
 from slowwave.memory.model import name_to_json
 from slowwave.report import Item
-from slowwave.retention.audit import AuditLog, Entry, of_shelved
-from slowwave.retention.context import Context, note_failure, reason_of
+from slowwave.retention.audit import Entry, of_shelved
+from slowwave.retention.context import Context, note_failure
 from slowwave.retention.erase.job import recorded_in
 from slowwave.retention.erase.memory import OwnFile, apply_own
 from slowwave.retention.erase.transcripts import stands
@@ -42,6 +42,9 @@ from slowwave.stores.trash import belongings_of
 _HIDEABLE = frozenset({"user", "assistant", "system", "summary"})
 
 
+Kind = Literal["link", "record", "tombstone"]
+
+
 class _Line(msgspec.Struct, gc=False):
     type: object = None
     uuid: object = None
@@ -50,11 +53,13 @@ class _Line(msgspec.Struct, gc=False):
 
 
 _DECODER = msgspec.json.Decoder(_Line)
+_ORDER: tuple[Kind, ...] = ("link", "record", "tombstone")
 
 
 class Edit(NamedTuple):
     """A line from its first byte to the one behind its line end; ``new`` takes its place, b"" when it goes."""
 
+    kind: Kind
     start: int
     stop: int
     new: bytes = b""
@@ -72,9 +77,9 @@ class PartPlan(NamedTuple):
 class PurgePlan(NamedTuple):
     """What is to be done with a session."""
 
-    # files to rewrite now; the plan that is made when they are done has the rest. First links between parts are mended,
-    # then hidden records go, last the tombstones that hid something in another part: a killed purge shows nothing again
-    # and loses no link.
+    # files to rewrite now; the plan that is made when they are done has the rest. Where there are several, links are
+    # mended first, as long as the record that they lead to is there; then hidden records go, last the tombstones: a
+    # killed purge shows nothing again and loses no link.
     steps: tuple[PartPlan, ...] = ()
     records: int = 0  # how many hidden records go
     size: int = 0  # bytes that go with this plan and those after it
@@ -104,20 +109,17 @@ def plan_purge(files: SessionFiles) -> PurgePlan | None:
     if any(not _is_alone(part.data, span) for part in parts for span, _ in part.lines):
         return PurgePlan(refused="damaged: several records on one line")
     above = {line.uuid: line.parent_uuid for part in parts for _, line in part.lines if _is_hidden(line, hidden)}
-    goes = [[_edit(part, span, line, hidden, above) for span, line in part.lines] for part in parts]
-    lying: dict[object, set[Path]] = {}
-    for part in parts:
-        for _, line in part.lines:
-            lying.setdefault(line.uuid, set()).add(part.path)
-    whole = [_stepped(part, [one for one in edits if one]) for part, edits in zip(parts, goes, strict=True)]
+    edits = [
+        list(filter(None, (_edit(part, span, line, hidden, above) for span, line in part.lines))) for part in parts
+    ]
+    steps = whole = [_stepped(part, of_part) for part, of_part in zip(parts, edits, strict=True)]
     if not any(step.new for step in whole):
         return PurgePlan(refused="empty: nothing of it would be left; remove the session instead")
-    steps = [_stepped(part, _first(edits, part, lying, above)) for part, edits in zip(parts, goes, strict=True)]
-    if any(_links_across(part, above, lying) for part in parts):
-        # a link can be mended only as long as the record that it leads to is there
-        steps = [
-            _stepped(part, [one for one in edits if one and one.new]) for part, edits in zip(parts, goes, strict=True)
-        ]
+    if len(parts) > 1:
+        kinds = {one.kind for of_part in edits for one in of_part}
+        now = next(kind for kind in _ORDER if kind in kinds)
+        first = [[one for one in of_part if one.kind == now] for of_part in edits]
+        steps = [_stepped(part, of_part) for part, of_part in zip(parts, first, strict=True)]
     records = sum(_is_hidden(line, hidden) for part in parts for _, line in part.lines)
     size = sum(len(part.data) - len(step.new) for part, step in zip(parts, whole, strict=True))
     return PurgePlan(tuple(step for step in steps if step.edits), records, size)
@@ -158,12 +160,12 @@ def _extent(data: bytes, span: Span) -> tuple[int, int]:
 
 def _edit(part: _Part, span: Span, line: _Line, hidden: set[object], above: Mapping[object, object]) -> Edit | None:
     if line.type == "tombstone" or _is_hidden(line, hidden):
-        return Edit(*_extent(part.data, span))
+        return Edit("tombstone" if line.type == "tombstone" else "record", *_extent(part.data, span))
     if line.parent_uuid not in above or not isinstance(line.parent_uuid, str):
         return None
     start, stop = _extent(part.data, span)
     new = with_value(span.raw, "parent_uuid", line.parent_uuid, _nearest(line.parent_uuid, above))
-    return Edit(start, stop, new)
+    return Edit("link", start, stop, new)
 
 
 def _nearest(parent: object, above: Mapping[object, object]) -> str | None:
@@ -173,31 +175,6 @@ def _nearest(parent: object, above: Mapping[object, object]) -> str | None:
         seen.add(parent)
         parent = above[parent]
     return parent if isinstance(parent, str) and parent not in above else None
-
-
-def _links_across(part: _Part, above: Mapping[object, object], lying: Mapping[object, set[Path]]) -> bool:
-    """Say whether a record that stays leads, maybe over other hidden ones, to one in another part."""
-    for _, line in part.lines:
-        parent = None if line.uuid in above else line.parent_uuid
-        seen: set[object] = set()
-        while parent in above and parent not in seen:
-            if lying[parent] - {part.path}:
-                return True
-            seen.add(parent)
-            parent = above[parent]
-    return False
-
-
-def _first(
-    edits: Iterable[Edit | None], part: _Part, lying: Mapping[object, set[Path]], above: Mapping[object, object]
-) -> list[Edit]:
-    """Return the edits of a part without tombstones that still hide something in another part."""
-    found: list[Edit] = []
-    for edit, (_, line) in zip(edits, part.lines, strict=True):
-        hides = line.type == "tombstone" and line.deleted_uuid in above
-        if edit is not None and not (hides and lying.get(line.deleted_uuid, set()) - {part.path}):
-            found.append(edit)
-    return found
 
 
 def _stepped(part: _Part, edits: list[Edit]) -> PartPlan:
@@ -304,26 +281,6 @@ def _now(at: int, edits: Sequence[Edit], *, is_end: bool) -> int:
     return at + shift
 
 
-def write_moves(folder: Path, moves: Moves) -> Path:
-    """Note moves before their file is rewritten, and return where.
-
-    Raises:
-        OSError: the state folder cannot be written.
-    """
-    return Journal(folder, _MOVES).intend(f"{name_for(moves.path)}-{moves.sha256[:8]}", moves)
-
-
-def noted_moves(folder: Path) -> list[tuple[Path, Moves]]:
-    """Return the moves that a killed run left, those that were not carried out removed."""
-    found: list[tuple[Path, Moves]] = []
-    for path, moves in Journal(folder, _MOVES).left():
-        if stands(moves.path, moves.size, moves.sha256):
-            found.append((path, moves))
-        else:
-            path.unlink()
-    return found
-
-
 def renew(memory: Path, moves: Moves) -> list[str]:
     """Put new places into everything that a memory folder records of a file.
 
@@ -382,7 +339,12 @@ _CHECK = "check"
 
 
 class Begun(msgspec.Struct, frozen=True):
-    """One purge."""
+    """What a purge of a session set out to do, written down before its first file changes.
+
+    A purge rewrites several files, and the plan that is made after some of them knows nothing of what went before. So
+    a run that follows a killed one tells from here that the copy in the archive was made, and what the audit log must
+    tell.
+    """
 
     run: str  # id of the run that began it
     session: str  # id of the session
@@ -394,7 +356,7 @@ class Begun(msgspec.Struct, frozen=True):
 
     def is_of(self, session: StoredSession) -> bool:
         """Say whether nobody but the purge has changed the session since."""
-        return self.times == times_of(session.files.paths)
+        return self.times == _times_of(session.files.paths)
 
     def less(self, records: int, size: int) -> "Begun":
         """Return it without what is still there."""
@@ -408,6 +370,9 @@ class Purger:
         self._run = run
         self._folder = state_folder(run.environ) / FOLDER
         self._memories = sorted({member.project.memory for member in run.fleet.members.values()})
+        form = Form(Begun, "is no note of a purge", "remove it: the purge is planned anew")
+        self._notes = Journal(self._folder, form, ".begun")
+        self._moves = Journal(self._folder, _MOVES)
         self._begun: dict[Path, Begun] = {}
         # files whose new places could not be put into some memory yet: they may not change again before
         self._waiting: set[str] = set()
@@ -423,26 +388,25 @@ class Purger:
             LockHeldError: another process kept a memory folder locked for too long.
         """
         if not self._run.dry_run:
-            self._begun = dict(begun_in(self._folder).left())
+            self._begun = dict(self._notes.left())
             self._finish_moves()
         subjects = {subject.id: subject for subject in self._run.fleet.subjects()}
         for key, member in self._run.fleet.members.items():
             if key in goes or not self._run.may_touch(member.project.key):
                 continue
             for session in member.sessions:
-                if session.dialect == _DIALECT and (self._noted(session) is not None or _may_hide(session)):
+                if session.dialect == _DIALECT and (
+                    self._noted(session) is not None or any(map(_mentions, session.files.paths))
+                ):
                     self._one(member, session, lambda key=key: self._run.guards(subjects[key]))
         if self._run.chosen is None:
             for path, begun in list(self._begun.items()):
-                if not any(place_of(self._folder, one) == path for one in self._sessions()):
+                every = (one for member in self._run.fleet.members.values() for one in member.sessions)
+                if not any(self._notes.place(_name(one)) == path for one in every if one.dialect == _DIALECT):
                     self._told(path, begun, len(begun.times))  # the session went as a whole since
 
-    def _sessions(self) -> Iterator[StoredSession]:
-        for member in self._run.fleet.members.values():
-            yield from (session for session in member.sessions if session.dialect == _DIALECT)
-
     def _noted(self, session: StoredSession) -> Begun | None:
-        return self._begun.get(place_of(self._folder, session)) if self._begun else None
+        return self._begun.get(self._notes.place(_name(session))) if self._begun else None
 
     def _one(self, member: Member, session: StoredSession, guard: Callable[[], str]) -> None:
         try:
@@ -450,7 +414,7 @@ class Purger:
             if plan is None:
                 return
             waits = "a memory that rests on it could not be written; the next run goes on"
-            is_waiting = not self._waiting.isdisjoint(times_of(session.files.paths))
+            is_waiting = not self._waiting.isdisjoint(_times_of(session.files.paths))
             if reason := plan.refused or (waits if is_waiting else guard()):
                 self._refuse(member, session, reason)
             elif self._run.dry_run:
@@ -461,7 +425,7 @@ class Purger:
             raise
         except Exception as error:  # noqa: BLE001 - counted, told, and no other session's matter
             place = session.files.paths[0]
-            self._refuse(member, session, f"refused: {reason_of(error, place)}")
+            self._refuse(member, session, f"refused: {told(error, place)}")
             note_failure(self._run.report, f"purge: session {session.id}", error, place)
 
     def _planned(self, session: StoredSession) -> PurgePlan | None:
@@ -470,7 +434,7 @@ class Purger:
         begun = self._noted(session)
         if begun is None:
             return plan
-        path, files = place_of(self._folder, session), len(session.files.paths)
+        path, files = self._notes.place(_name(session)), len(session.files.paths)
         if plan is None:
             self._told(path, begun, files)
             self._note(self._project_of(session), session.id, begun, "purged", "purged")
@@ -479,13 +443,13 @@ class Purger:
         return plan
 
     def _apply(self, member: Member, session: StoredSession, plan: PurgePlan) -> None:
-        begun, path = self._noted(session), place_of(self._folder, session)
+        begun, path = self._noted(session), self._notes.place(_name(session))
         if begun is None:
             if self._run.rules.require_archive:
                 self._archive_first(member)
-            times = times_of(session.files.paths)
+            times = _times_of(session.files.paths)
             begun = Begun(self._run.report.run_id, session.id, session.dialect, plan.records, plan.size, times)
-            begun_in(self._folder).intend(_name(session), begun)
+            self._notes.intend(_name(session), begun)
         left: PurgePlan | None = plan
         while left is not None and left.steps:
             compare(session.files, left.steps, self._folder / _CHECK)
@@ -499,8 +463,14 @@ class Purger:
         self._note(member.project.key, session.id, begun, "purged", "purged")
 
     def _told(self, path: Path, begun: Begun, files: int) -> None:
-        """Write down a purge that came to its end."""
-        self._run.log.append(tell(self._run.log, begun, files), self._run.now)
+        """Write down a purge that came to its end, unless a killed run has."""
+        entry = Entry(
+            action="purge", run=begun.run, session=begun.session, dialect=begun.dialect, rule=RULE, files=files,
+            size=begun.size,
+        )  # fmt: skip
+        own = entry.action, entry.run, entry.session
+        is_known = any((line.action, line.run, line.session) == own for line in self._run.log.lines())
+        self._run.log.append([] if is_known or not begun.size else [entry], self._run.now)
         done(path)
         self._begun.pop(path, None)
 
@@ -514,7 +484,7 @@ class Purger:
         old = step.path.read_bytes()
         recorded = {place for memory in self._memories for place in recorded_in(memory).get(step.path, ())}
         moves = moves_of(step, old, session.id, sorted(recorded))
-        noted = write_moves(self._folder, moves)
+        noted = self._moves.intend(f"{name_for(moves.path)}-{moves.sha256[:8]}", moves)
         lines = [(edit.start, len(old[edit.start : edit.stop].rstrip(b"\r\n"))) for edit in step.edits]
         new = [(edit.start, edit.new) for edit in step.edits if edit.new]
         rewrite_without(step.path, lines, new, expect=step.state, keep_mtime=True)
@@ -528,7 +498,10 @@ class Purger:
         """Put into the memories what a killed run noted and did carry out."""
         if (self._folder / _CHECK).is_dir():
             shutil.rmtree(self._folder / _CHECK)
-        for noted, moves in noted_moves(self._folder):
+        for noted, moves in list(self._moves.left()):
+            if not stands(moves.path, moves.size, moves.sha256):
+                noted.unlink()  # nobody carried it out
+                continue
             try:
                 changed = [path for memory in self._memories for path in renew(memory, moves)]
             except OSError as error:
@@ -559,10 +532,6 @@ class Purger:
         report.items.append(Item(session, action, reason, project))
 
 
-def _may_hide(session: StoredSession) -> bool:
-    return any(_mentions(path) for path in session.files.paths)
-
-
 def _mentions(path: Path) -> bool:
     """Say whether a file may hold a tombstone, at the cost of reading it."""
     tail = b""
@@ -577,44 +546,10 @@ def _mentions(path: Path) -> bool:
     return False
 
 
-# What a purge of a session set out to do, written down before its first file changes.
-#
-# A purge rewrites several files, and the plan that is made after some of them knows nothing of what went before. So a
-# run that follows a killed one tells from here that the copy in the archive was made, and what the audit log must tell.
-
-_SUFFIX = ".begun"
-
-
-def times_of(paths: Iterable[Path]) -> dict[str, int]:
+def _times_of(paths: Iterable[Path]) -> dict[str, int]:
     """Return the time of the last change of each file by its path, as :mod:`slowwave.memory.model` spells it."""
     return {name_to_json(str(path)): path.stat().st_mtime_ns for path in paths}
 
 
-def begun_in(folder: Path) -> Journal[Begun]:
-    """Return the purges that did not come to their end."""
-    return Journal(folder, Form(Begun, "is no note of a purge", "remove it: the purge is planned anew"), _SUFFIX)
-
-
-def place_of(folder: Path, session: StoredSession) -> Path:
-    """Return where the purge of a session is noted."""
-    return begun_in(folder).place(_name(session))
-
-
 def _name(session: StoredSession) -> str:
     return name_for(name_to_json(str(session.files.paths[0])), 32)
-
-
-def tell(log: AuditLog, begun: Begun, files: int) -> list[Entry]:
-    """Return the line about a purge, none when the log has it already."""
-    entry = Entry(
-        action="purge",
-        run=begun.run,
-        session=begun.session,
-        dialect=begun.dialect,
-        rule="purge",
-        files=files,
-        size=begun.size,
-    )
-    own = entry.action, entry.run, entry.session
-    is_known = any((line.action, line.run, line.session) == own for line in log.lines())
-    return [] if is_known or not begun.size else [entry]

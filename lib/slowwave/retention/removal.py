@@ -6,6 +6,7 @@ Both go under the same holds and into the same audit log.
 import errno
 import os
 import stat
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -22,7 +23,7 @@ from slowwave.journal import remove_leftovers
 from slowwave.locks import WAIT_S, retaining
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, Entry, Told, of_item, of_shelved
-from slowwave.retention.context import Archive, Context, is_of_machine, note_failure, reason_of
+from slowwave.retention.context import Archive, Context, is_of_machine, note_failure
 from slowwave.retention.holds import Facts, facts_of, facts_of_item, held_by, read_holds, texts_in
 from slowwave.retention.plan import REMOVED, note, refuse
 from slowwave.retention.policy import Verdict
@@ -82,7 +83,7 @@ class Remover:
             ready = [one for verdict in verdicts if (one := self._ready(verdict)) is not None]
             for one in self._archived(ready) if self._run.rules.require_archive else ready:
                 if self._begun and self._run.rules.pause:
-                    self._run.rest(self._run.rules.pause.total_seconds())
+                    time.sleep(self._run.rules.pause.total_seconds())
                 self._begun = True
                 self._throw_away(one)
             folders |= {path.parent for one in ready for path in one.member.session.files.paths}
@@ -127,14 +128,11 @@ class Remover:
             for one in new:
                 self._refuse(one.verdict, error, guard)
             return set()
-        self._tell_archived(new, added)
-        return {one.verdict.subject.id for one in new}
-
-    def _tell_archived(self, new: Sequence[Ready], added: Sequence[Shelved]) -> None:
         rules = {one.member.session.id: one.verdict.rule for one in new}
         lines = [of_shelved(one, self._run.report.run_id, rules[one.session.id]) for one in added]
         self._run.log.append(lines, self._run.now)
         self._run.report.count("archived", len(added))
+        return {one.verdict.subject.id for one in new}
 
     def _wanted(self, one: Ready) -> Wanted:
         session, project, subject = one.member.session, one.member.project, one.verdict.subject
@@ -178,7 +176,7 @@ class Remover:
         """Keep a session that could not be removed."""
         if not guard:
             guard = "changed: " if isinstance(error, MovedError | FileNotFoundError) else "refused: "
-        refuse(self._run, verdict, f"{guard}{reason_of(error)}")
+        refuse(self._run, verdict, f"{guard}{told(error, 'the file')}")
         member = self._run.fleet.members[verdict.subject.id]
         note_failure(self._run.report, f"{member.project.key}: session {member.session.id}", error)
 
@@ -243,13 +241,13 @@ class Freer:
             if by is None or by == self._run.report.run_id or not self._is_due(item) or not self._is_chosen(item):
                 continue
             if begun and pause and not self._run.dry_run:
-                self._run.rest(pause.total_seconds())
+                time.sleep(pause.total_seconds())
             begun = True
             try:
                 self._one(item, said)
             except Exception as error:  # noqa: BLE001 - counted, told, and no other item's matter
                 if not is_of_machine(error):
-                    self._refuse(item, f"unreadable: {reason_of(error)}")
+                    self._refuse(item, f"unreadable: {told(error, 'the file')}")
                 note_failure(self._run.report, f"trash: session {item.session}", error, self._run.trash)
 
     def _is_due(self, item: TrashItem) -> bool:
@@ -418,7 +416,25 @@ def bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Cl
         OSError: something cannot be written; call it again.
     """
     with retaining(environ, wait_s=WAIT_S):
-        return _bring_back(one, environ, clock)
+        if isinstance(one, TrashItem):
+            if not (trash_folder(environ) / one.id / MANIFEST).is_file():
+                raise NotFoundError(
+                    f"session {one.session} left the trash meanwhile (slowwave retain audit says how); "
+                    f"slowwave sessions restore {one.session} looks for it in the archive"
+                )
+            warnings = restore(one, trash_folder(environ))
+            entry = of_item("restore", one, "")
+        else:
+            from slowwave.stores.archive.shelf import Shelf  # noqa: PLC0415 - few sessions are archived
+
+            warnings = Shelf(archive_folder(environ)).restore(one)
+            files, session = one.session.files, one.session
+            entry = Entry(
+                action="restore", session=session.id, dialect=session.dialect, files=len(files), size=session.size,
+                item=Path(one.pack).name,
+            )  # fmt: skip
+        AuditLog(environ).append([entry], clock.now())
+    return warnings
 
 
 def bring_back_as(
@@ -456,25 +472,3 @@ def bring_back_as(
         )  # fmt: skip
         AuditLog(environ).append([entry], clock.now())
     return paths
-
-
-def _bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Clock) -> list[str]:
-    if isinstance(one, TrashItem):
-        if not (trash_folder(environ) / one.id / MANIFEST).is_file():
-            raise NotFoundError(
-                f"session {one.session} left the trash meanwhile (slowwave retain audit says how); "
-                f"slowwave sessions restore {one.session} looks for it in the archive"
-            )
-        warnings = restore(one, trash_folder(environ))
-        entry = of_item("restore", one, "")
-    else:
-        from slowwave.stores.archive.shelf import Shelf  # noqa: PLC0415 - few sessions are archived
-
-        warnings = Shelf(archive_folder(environ)).restore(one)
-        files, session = one.session.files, one.session
-        entry = Entry(
-            action="restore", session=session.id, dialect=session.dialect, files=len(files), size=session.size,
-            item=Path(one.pack).name,
-        )  # fmt: skip
-    AuditLog(environ).append([entry], clock.now())
-    return warnings

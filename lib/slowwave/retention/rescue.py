@@ -14,7 +14,7 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from slowwave.errors import UnreadableError
+from slowwave.errors import UnreadableError, told
 from slowwave.files import archive_folder, file_bytes, home_folder
 from slowwave.formats.claude import PROJECTS, ClaudeCode, persons_files, policy_files, sessions_in_home
 from slowwave.memory.candidates import read_candidates
@@ -22,7 +22,7 @@ from slowwave.memory.model import name_from_json
 from slowwave.quantities import counted
 from slowwave.report import Item, Report, readable
 from slowwave.retention.audit import Told, of_shelved
-from slowwave.retention.context import Context, reason_of
+from slowwave.retention.context import Context
 from slowwave.retention.plan import due_by_client
 from slowwave.retention.sessions import Member, key_of, paths_of
 from slowwave.stores.archive.pack import PackedSession, Wanted
@@ -221,7 +221,7 @@ def _alone(due: Due, run: Context) -> Iterator[Shelved]:
         yield from _archived([due], run)
     except Exception as error:  # noqa: BLE001 - counted, told, and no other session's matter
         # whatever the reason: its client deletes it soon
-        run.report.failures.append(f"rescue: session {session.id}: {reason_of(error, session.files.paths[0])}")
+        run.report.failures.append(f"rescue: session {session.id}: {told(error, session.files.paths[0])}")
 
 
 def wanted_of(member: Member, run: Context) -> Wanted:

@@ -289,39 +289,67 @@ def _is_utf8(path: str) -> bool:
     return True
 
 
-# Open the catalogue's database, and rebuild it when it is damaged or of another version: it is only a cache.
+# A cache in SQLite, built anew when it is damaged or of another version.
 
-VERSION = 12
 _WAIT_S = 10.0
 # Only these say that the file itself is no good; a lock or a full disk passes.
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_ERROR)
-_SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS pages (
-    folder BLOB PRIMARY KEY, head BLOB NOT NULL, rows BLOB NOT NULL, details BLOB NOT NULL
-);
-CREATE TABLE IF NOT EXISTS marks (folder BLOB NOT NULL, path TEXT NOT NULL, mark BLOB, PRIMARY KEY (folder, path));
-PRAGMA user_version = {VERSION};
-"""
 
 
-def open_database(path: Path, warnings: list[str]) -> sqlite3.Connection:
-    """Return the open catalogue at ``path``; where none can be had, an empty one in memory, with a warning."""
-    try:
+class Cache(NamedTuple):
+    """One kind of cache."""
+
+    name: str  # what warnings call it
+    version: int  # of its tables
+    tables: str  # statements that make them
+    settings: str = ""  # of the connection
+    look: str = ""  # reads from its tables, so that damage shows when it is opened
+
+    def open(self, path: Path, warnings: list[str]) -> sqlite3.Connection:
+        """Return the open cache at ``path``; the folder is the user's alone, and so is the file.
+
+        Raises:
+            OSError, sqlite3.Error: none can be kept there.
+        """
         private_folder(path.parent)
         path.touch(mode=0o600)
         try:
-            return _opened(path)
+            return self._opened(path)
         except sqlite3.DatabaseError as error:
-            if (error.sqlite_errorcode & 0xFF) not in _DAMAGE:
+            if not is_damage(error):
                 raise
-            warnings.append(f"{path}: the catalogue is damaged or of another version ({error}) and is built anew")
-            for suffix in ("", "-wal", "-shm"):
-                path.with_name(path.name + suffix).unlink(missing_ok=True)
+            warnings.append(f"{path}: {self.name} is damaged or of another version ({error}) and is built anew")
+            remove_cache(path)
             path.touch(mode=0o600)
-            return _opened(path)
-    except (OSError, sqlite3.Error) as error:
-        warnings.append(f"{path}: no catalogue can be kept ({error}), so every listing reads everything")
-        return _prepared(sqlite3.connect(":memory:"))
+            return self._opened(path)
+
+    def prepare(self, database: sqlite3.Connection) -> sqlite3.Connection:
+        """Make the tables, unless another process made them in the same moment."""
+        database.executescript(f"BEGIN IMMEDIATE; {self.tables} PRAGMA user_version = {self.version}; COMMIT;")
+        return database
+
+    def _opened(self, path: Path) -> sqlite3.Connection:
+        database = sqlite3.connect(path, timeout=_WAIT_S)
+        try:
+            database.executescript(f"{self.settings} PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")
+            if self._version_in(database) != self.version:
+                self.prepare(database)
+            for query in filter(None, self.look.split(";")):
+                database.execute(query)
+        except BaseException:
+            database.close()
+            raise
+        return database
+
+    def _version_in(self, database: sqlite3.Connection) -> int:
+        """Return the version of the tables that are there, 0 without any; another one than this is refused."""
+        version = int(database.execute("PRAGMA user_version").fetchone()[0])
+        if version > self.version:
+            known = f"in form {version}, and this one knows {self.version}"
+            raise _NewerError(f"a newer slowwave wrote it, {known}: update slowwave")
+        if version not in (0, self.version):
+            raise _WrongVersionError(f"version {version}, this is {self.version}")
+        return version
 
 
 class _NewerError(sqlite3.OperationalError):
@@ -331,39 +359,44 @@ class _NewerError(sqlite3.OperationalError):
 
 
 class _WrongVersionError(sqlite3.DatabaseError):
-    """The file is a catalogue, but not one of this version."""
+    """The file is such a cache, but not one of this version."""
 
     sqlite_errorcode = sqlite3.SQLITE_SCHEMA
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=_WAIT_S)
+def is_damage(error: sqlite3.DatabaseError) -> bool:
+    """Say whether an error means that the file itself is no good."""
+    return (error.sqlite_errorcode & 0xFF) in _DAMAGE
+
+
+def remove_cache(path: Path) -> None:
+    """Remove a cache with what lies beside it of its last writes."""
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+VERSION = 12
+_CACHE = Cache(
+    "the catalogue",
+    VERSION,
+    """
+    CREATE TABLE IF NOT EXISTS pages (
+        folder BLOB PRIMARY KEY, head BLOB NOT NULL, rows BLOB NOT NULL, details BLOB NOT NULL
+    );
+    CREATE TABLE IF NOT EXISTS marks (folder BLOB NOT NULL, path TEXT NOT NULL, mark BLOB, PRIMARY KEY (folder, path));
+    """,
+    # holds for a new file only; the pages of the catalogue are long, and each of SQLite's costs a call
+    settings="PRAGMA page_size = 16384;",
+)
+
+
+def open_database(path: Path, warnings: list[str]) -> sqlite3.Connection:
+    """Return the open catalogue at ``path``; where none can be had, an empty one in memory, with a warning."""
     try:
-        # holds for a new file only; the pages of the catalogue are long, and each of SQLite's costs a call
-        database.execute("PRAGMA page_size = 16384")
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = NORMAL")
-        version = int(database.execute("PRAGMA user_version").fetchone()[0])
-        return database if version == VERSION else _prepared(_checked(database, version))
-    except BaseException:
-        database.close()
-        raise
-
-
-def _checked(database: sqlite3.Connection, version: int) -> sqlite3.Connection:
-    """Refuse a file of another version; an empty one has none."""
-    if version > VERSION:
-        raise _NewerError(
-            f"a newer slowwave wrote it, in form {version}, and this one knows {VERSION}: update slowwave"
-        )
-    if version:
-        raise _WrongVersionError(f"version {version}, this is {VERSION}")
-    return database
-
-
-def _prepared(database: sqlite3.Connection) -> sqlite3.Connection:
-    database.executescript(_SCHEMA)
-    return database
+        return _CACHE.open(path, warnings)
+    except (OSError, sqlite3.Error) as error:
+        warnings.append(f"{path}: no catalogue can be kept ({error}), so every listing reads everything")
+        return _CACHE.prepare(sqlite3.connect(":memory:"))
 
 
 class DamagedPageError(ValueError):

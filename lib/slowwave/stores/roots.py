@@ -70,15 +70,11 @@ def store_roots(settings: "Settings", environ: Mapping[str, str], problems: list
     every = _roots(settings, environ, problems)
     if settings.store.follow_links:
         return every
+    # a home of clients stands for that of the one whose place it is
     return [
-        replace(root, places=tuple(place._replace(store=_store_of(root, place)) for place in root.places))
+        replace(root, places=tuple(p._replace(store=os.path.realpath(p.store or root.path)) for p in root.places))
         for root in every
     ]
-
-
-def _store_of(root: Root, place: Place) -> str:
-    """Return the real path of the root of a place; a home of clients stands for that of the one whose place it is."""
-    return os.path.realpath(place.store or root.path)
 
 
 def _roots(settings: "Settings", environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
@@ -335,20 +331,6 @@ def newest_session(sessions: Iterable[FoundSession], cwd: str = "") -> FoundSess
     if main:
         raise NotFoundError(f"no session of a known dialect yet ({len(main)} other files seen); name one by its path")
     raise NotFoundError("no session yet; name a store with --store")
-
-
-def session_of_file(path: Path) -> FoundSession:
-    """Return the session that a file belongs to, with its other parts.
-
-    Raises:
-        NotFoundError: there is no such file, or it is no transcript by its name.
-    """
-    problems: list[StoreProblem] = []
-    folder = os.fspath(path.parent)
-    for found in Walk[Known](problems).sessions(folder):
-        if found.folder == folder and any(file.name == path.name for file in found.files):
-            return found
-    raise NotFoundError(f"{path}: is not a transcript (its name does not end in {SUFFIX})")
 
 
 # What clients note of a session beside its messages, in files and databases of their own.

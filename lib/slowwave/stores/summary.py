@@ -798,17 +798,17 @@ def summary_of_rows(found: FoundSession, dialect: str) -> Summary:
         UnreadableError: the database cannot be read, or the session is gone.
     """
     rules = by_name(dialect)
-    return (
-        _passed(rules, files_of(found), dialect) if isinstance(rules, RowDialect) else summary_of_whole(found, dialect)
-    )
-
-
-def _passed(rules: RowDialect, files: SessionFiles, dialect: str) -> Summary:
-    summary = Summary(dialect)
+    if not isinstance(rules, RowDialect):
+        return summary_of_whole(found, dialect)
+    summary, files = Summary(dialect), files_of(found)
     about = Transcript(dialect, files)
     for message, is_new in rules.passed(files, about):
         summary.is_sub_agent = about.kind == "subagent"
-        _add(summary, message, is_new=is_new)
+        summary.cwd = summary.cwd or message.cwd
+        if is_new:
+            add_message(summary, message)
+        else:
+            summary.tool_calls += len(message.calls)  # of an answer that comes in pieces nothing else is new
         _settle(summary, about)
     _settle(summary, about)
     summary.records = about.records
@@ -819,14 +819,6 @@ def _passed(rules: RowDialect, files: SessionFiles, dialect: str) -> Summary:
     if about.created is not None:
         saw_creation(summary, about.created)
     return summary
-
-
-def _add(summary: Summary, message: Message, *, is_new: bool) -> None:
-    summary.cwd = summary.cwd or message.cwd
-    if is_new:
-        add_message(summary, message)
-    else:
-        summary.tool_calls += len(message.calls)  # of an answer that comes in pieces nothing else is new
 
 
 def _settle(summary: Summary, about: Transcript) -> None:

@@ -7,12 +7,11 @@ removal left behind is restored, or removed, by the next call.
 """
 
 import errno
-import hashlib
 import json
 import os
 import secrets
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,10 +29,12 @@ from slowwave.files import (
     data_folder,
     file_bytes,
     fsync_folder,
+    hash_of,
     home_folder,
     is_leftover,
     move_file,
     private_folder,
+    walked,
 )
 from slowwave.formats.client import Belongings
 from slowwave.formats.model import SessionFiles
@@ -47,7 +48,6 @@ from slowwave.stores.roots import read_head
 
 MANIFEST = "manifest.json"
 _TRANSCRIPT = ".jsonl"
-_BLOCK = 1 << 20
 
 
 class TrashedFile(msgspec.Struct, frozen=True):
@@ -111,12 +111,14 @@ def throw_away(
     """
     files: list[TrashedFile] = []
     for path in paths:
-        files += _described(path, len(files))
+        files += [_described(*one) for one in enumerate(walked(path), len(files))]
     item = TrashItem(item_id, session, dialect, reason, at.isoformat(), tuple(files), notes)
     folder = trash / item_id
     private_folder(trash)
     folder.mkdir(mode=0o700)
-    _write_manifest(folder, item)
+    # the standard library writes names that are not UTF-8 as escapes and reads them back
+    manifest = json.dumps(msgspec.to_builtins(item), indent=1).encode("ascii")
+    atomic_write(folder / MANIFEST, manifest, mode=0o600)
     fsync_folder(trash)
     _take_out(notes, folder)
     for file in files:
@@ -228,7 +230,7 @@ def _put_back(file: TrashedFile, folder: Path) -> str:
         return ""
     if not os.path.lexists(source):
         return "" if os.path.lexists(target) else f"{target}: is neither in the trash nor at its place"
-    is_changed = file.kind == "file" and _sha256(source) != file.sha256
+    is_changed = file.kind == "file" and hash_of(source) != file.sha256
     private_folder(target.parent)
     if _is_same_file(file, source, target):
         source.unlink()
@@ -258,7 +260,7 @@ def _is_same_file(file: TrashedFile, source: Path, target: Path) -> bool:
         return True
     if file.kind == "link":
         return target.is_symlink() and target.readlink() == source.readlink()
-    return target.is_file() and not target.is_symlink() and _sha256(target) == _sha256(source)
+    return target.is_file() and not target.is_symlink() and hash_of(target) == hash_of(source)
 
 
 def _remove_empty(folder: Path) -> None:
@@ -270,36 +272,12 @@ def _remove_empty(folder: Path) -> None:
             raise
 
 
-def _described(path: Path, number: int) -> Iterator[TrashedFile]:
-    """Yield ``path`` and, when it is a folder, everything in it, folders before their content."""
-    at = path.lstat()
-    stored = f"{number:05d}"
-    if stat.S_ISLNK(at.st_mode):
-        yield TrashedFile(os.fspath(path), stored, "link", stat.S_IMODE(at.st_mode), at.st_mtime_ns, 0, "")
-    elif stat.S_ISDIR(at.st_mode):
-        yield TrashedFile(os.fspath(path), stored, "folder", stat.S_IMODE(at.st_mode), at.st_mtime_ns, 0, "")
-        number += 1
-        for child in sorted(path.iterdir()):
-            for file in _described(child, number):
-                yield file
-                number += 1
-    else:
-        mode = stat.S_IMODE(at.st_mode)
-        yield TrashedFile(os.fspath(path), stored, "file", mode, at.st_mtime_ns, at.st_size, _sha256(path))
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with path.open("rb", buffering=0) as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def _write_manifest(folder: Path, item: TrashItem) -> None:
-    # the standard library writes names that are not UTF-8 as escapes and reads them back
-    text = json.dumps(msgspec.to_builtins(item), indent=1)
-    atomic_write(folder / MANIFEST, text.encode("ascii"), mode=0o600)
+def _described(number: int, entry: tuple[Path, os.stat_result]) -> TrashedFile:
+    path, at = entry
+    kind = "link" if stat.S_ISLNK(at.st_mode) else "folder" if stat.S_ISDIR(at.st_mode) else "file"
+    size, digest = (at.st_size, hash_of(path)) if kind == "file" else (0, "")
+    mode = stat.S_IMODE(at.st_mode)
+    return TrashedFile(os.fspath(path), f"{number:05d}", kind, mode, at.st_mtime_ns, size, digest)
 
 
 def _read_manifest(folder: Path) -> TrashItem | None:

@@ -201,7 +201,7 @@ def test_a_search_beside_one_that_writes_answers_from_what_is_there(
     store = store_in(tmp_path)
     run(capsys, "search", "outbox", "--store", store)
     add(store / "-home-bob-mail" / "mail.jsonl", cersei("user", "outbox", 2))
-    monkeypatch.setattr("slowwave.stores.search.index._WAIT_S", 0)
+    monkeypatch.setattr("slowwave.stores.catalogue._WAIT_S", 0)
     with closing(sqlite3.connect(own_home / "state" / "slowwave" / "search.sqlite")) as database:
         database.execute("BEGIN IMMEDIATE")
         assert main(["sessions", "search", "outbox", "--json", "--store", str(store)]) == 0

@@ -45,7 +45,7 @@ def told_by_git(store: Path) -> set[bytes]:
 
 def test_loose_objects_are_read(store: Path) -> None:
     assert is_git_store([path.name for path in store.iterdir()], ["HEAD"])
-    assert {one.partition(b"\0")[2] for one in objects_in(store)} == told_by_git(store)
+    assert set(objects_in(store)) == told_by_git(store)
 
 
 @pytest.mark.parametrize("by_name", [False, True], ids=["by offset", "by name"])
@@ -61,4 +61,39 @@ def test_objects_in_packs_are_read_with_what_they_are_made_of(store: Path, *, by
     pack.chmod(0o600)
     pack.write_bytes(data[: len(data) // 2])
     with pytest.raises(RefusedError, match="cannot be searched"):
+        list(objects_in(store))
+
+
+def test_what_git_does_not_read_is_never_passed_over(store: Path) -> None:
+    (loose, *_) = sorted((store / "objects").glob("[0-9a-f][0-9a-f]/*"))
+    unfinished = loose.with_name("tmp_obj_1")
+    unfinished.write_bytes(b"half of it")
+    with pytest.raises(RefusedError, match="tmp_obj_1"):
+        list(objects_in(store))
+    unfinished.unlink()
+    loose.chmod(0o600)
+    loose.write_bytes(b"no object")
+    with pytest.raises(RefusedError, match="cannot be searched"):
+        list(objects_in(store))
+    loose.unlink()
+    (store / "objects" / "pack").mkdir(exist_ok=True)
+    (store / "objects" / "pack" / "pack-1.pack").write_bytes(b"PACK")
+    with pytest.raises(RefusedError, match=r"pack-1\.pack"):
+        list(objects_in(store))
+
+
+def test_objects_of_other_stores_and_settings_of_this_one_do_not_count(store: Path, tmp_path: Path) -> None:
+    known = told_by_git(store)
+    other = tmp_path / "other"
+    git(other, "init", "-q", "--bare", str(other))
+    git(other, "hash-object", "-w", "--stdin", text=b"of the project")
+    (store / "objects" / "info").mkdir(exist_ok=True)
+    (store / "objects" / "info" / "alternates").write_text(f"{other / 'objects'}\n")
+    (store / "config").write_text("[core]\n\trepositoryformatversion = 99\n")
+    assert set(objects_in(store)) == known
+
+
+def test_without_git_nobody_can_search_it(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(RefusedError, match="git cannot be started"):
         list(objects_in(store))

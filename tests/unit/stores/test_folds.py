@@ -7,7 +7,7 @@ import pytest
 
 from slowwave.formats.registry import sniff
 from slowwave.formats.walk import PACKED_SUFFIX
-from slowwave.stores.roots import session_of_file
+from slowwave.stores.roots import session_of_path
 from slowwave.stores.summary import Summary, fold_of, scan, summary_of_whole
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -34,7 +34,7 @@ def shown(summary: Summary) -> dict[str, object]:
 
 @pytest.mark.parametrize("path", samples(), ids=lambda p: str(p.relative_to(SAMPLES)))
 def test_a_fold_equals_a_full_reading(path: Path):
-    found = session_of_file(path)
+    found = session_of_path(path)
     dialect = sniff(path)
     assert dialect is not None
     folded = shown(scan(found, dialect).summary)
@@ -52,13 +52,13 @@ def test_folding_the_new_bytes_only_gives_the_same_as_folding_all(path: Path, tm
     copy = tmp_path / path.name
     cut = whole.find(b"\n", len(whole) // 2) + 1
     copy.write_bytes(whole[:cut])
-    first = scan(session_of_file(copy), dialect)
+    first = scan(session_of_path(copy), dialect)
     with copy.open("ab") as file:
         file.write(whole[cut:])
     os.utime(copy, ns=(1, 2))
-    grown = scan(session_of_file(copy), dialect, first.mark)
+    grown = scan(session_of_path(copy), dialect, first.mark)
     assert first.mark.cursor == cut
-    assert shown(grown.summary) == shown(scan(session_of_file(copy), dialect).summary)
+    assert shown(grown.summary) == shown(scan(session_of_path(copy), dialect).summary)
 
 
 def test_what_no_fold_can_do_is_read_as_a_whole():
@@ -70,6 +70,6 @@ def test_a_session_whose_messages_tell_no_time_was_created_when_its_first_line_s
     path = tmp_path / "crab_user_1.jsonl"
     meta = b'{"agent":"crab","created_by":"user","created_at":"2026-02-25T11:00:00.5+01:00"}\n'
     path.write_bytes(meta + b'{"role":"user","content":"hello"}\n')
-    found = session_of_file(path)
+    found = session_of_path(path)
     for summary in (scan(found, "crabtalk").summary, summary_of_whole(found, "crabtalk")):
         assert (summary.created, summary.last_activity) == ("2026-02-25T10:00:00.500Z", "")

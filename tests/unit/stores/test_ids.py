@@ -6,7 +6,7 @@ import pytest
 
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.formats.sessions import base_path, checked_id
-from slowwave.stores.roots import found_sessions, meant_session, newest_session, session_of_file
+from slowwave.stores.roots import found_sessions, meant_session, newest_session, session_of_path
 from tests.unit.stores.store_builder import cersei, claude, settings_for, write
 
 HOSTILE = [
@@ -72,4 +72,4 @@ def test_the_newest_session_is_a_main_one_with_content(tmp_path: Path):
 def test_any_part_names_the_whole_session(tmp_path: Path):
     write(tmp_path / "s.jsonl", cersei("user", "hi"))
     part = write(tmp_path / "s_part2.jsonl", cersei("user", "hi"))
-    assert [f.name for f in session_of_file(part).files] == ["s.jsonl", "s_part2.jsonl"]
+    assert [f.name for f in session_of_path(part).files] == ["s.jsonl", "s_part2.jsonl"]

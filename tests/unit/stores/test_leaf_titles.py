@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.stores.roots import session_of_file
+from slowwave.stores.roots import session_of_path
 from slowwave.stores.summary import Mark, Summary, scan
 from tests.unit.stores.store_builder import as_bytes, claude
 
@@ -33,7 +33,7 @@ CASES = {
 def summary_after(rows: list[dict[str, object]], path: Path, before: Mark | None = None) -> tuple[Mark, Summary]:
     path.write_bytes(as_bytes(rows))
     os.utime(path, ns=(1, len(rows)))
-    scanned = scan(session_of_file(path), "claude", before)
+    scanned = scan(session_of_path(path), "claude", before)
     return scanned.mark, scanned.summary
 
 
@@ -52,7 +52,7 @@ def test_a_session_that_grows_line_by_line_has_the_title_of_a_first_reading(
     mark = summary = None
     for count in range(1, len(rows) + 1):
         mark, summary = summary_after(rows[:count], path, mark)
-        first = scan(session_of_file(path), "claude").summary
+        first = scan(session_of_path(path), "claude").summary
         assert (summary, summary.title) == (first, first.title), json.dumps(rows[:count])
     assert summary is not None
     assert summary.title == title
@@ -62,7 +62,7 @@ def test_a_title_without_a_newline_yet_is_found_again_when_its_line_has_ended(tm
     path = tmp_path / "s.jsonl"
     data = as_bytes([said("a"), named("one", "a")])
     path.write_bytes(data[:-1])
-    half = scan(session_of_file(path), "claude")
+    half = scan(session_of_path(path), "claude")
     assert (half.summary.title, half.mark.state.title) == ("one", "")
     path.write_bytes(data)
-    assert scan(session_of_file(path), "claude", half.mark).summary.title == "one"
+    assert scan(session_of_path(path), "claude", half.mark).summary.title == "one"

@@ -7,7 +7,7 @@ import pytest
 import zstandard
 
 from slowwave.formats.registry import sniff
-from slowwave.stores.roots import session_of_file
+from slowwave.stores.roots import session_of_path
 from slowwave.stores.summary import scan
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -30,9 +30,9 @@ def test_a_packed_rollout_gives_the_summary_of_the_plain_one(
 ) -> None:
     plain = tmp_path / path.name
     plain.write_bytes(path.read_bytes() + damage)
-    told = msgspec.to_builtins(scan(session_of_file(plain), "codex").summary)
+    told = msgspec.to_builtins(scan(session_of_path(plain), "codex").summary)
     packed = tmp_path / "packed" / f"{path.name}.zst"
     packed.parent.mkdir()
     packed.write_bytes(zstandard.ZstdCompressor().compress(plain.read_bytes()))
-    assert msgspec.to_builtins(scan(session_of_file(packed), "codex").summary) == told
+    assert msgspec.to_builtins(scan(session_of_path(packed), "codex").summary) == told
     assert (told["records"] > 0, told["bad_lines"]) == (True, bad)

@@ -19,7 +19,6 @@ import msgspec
 from slowwave.errors import CorruptStateError, LockHeldError, NotFoundError
 from slowwave.extraction.candidates import Quarantined
 from slowwave.extraction.gates import Failure, Refused
-from slowwave.extraction.selection import EXTRACTOR
 from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.portions import packed, unpacked
@@ -59,9 +58,6 @@ class Seed(msgspec.Struct, frozen=True):
     ranges: list[ExtractedRange] = []  # of these sessions, by the present extractors
     refused: list[Refused] = []  # what the gates were told when they refused them
     failures: list[Failure] = []  # their last failures
-    # for sessions that an older version has read: the miners whose findings are new, by session id; None stands for all
-    # of them
-    changed: dict[str, list[str] | None] = {}
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -117,7 +113,7 @@ class Asked(msgspec.Struct):
 
 
 class Result(msgspec.Struct):
-    """What came of a piece; the seconds are the only part of it that another run would not repeat."""
+    """What came of a piece; how long its answers took is the only part of it that another run would not repeat."""
 
     entries: list[Entry] = []  # in the order of the sessions
     refused: list[Refused] = []  # sessions that the gates refused, with what they were told
@@ -126,8 +122,6 @@ class Result(msgspec.Struct):
     failed: list[str] = []  # the same failures in words
     warnings: list[str] = []  # what else is to be told
     unknown_types: dict[str, int] = {}  # records by a type that this version does not know
-    seconds: float = 0.0  # how long it took
-    cpu_seconds: float = 0.0  # of the processor
     asked: Asked = msgspec.field(default_factory=Asked)  # of its answers
 
 
@@ -299,20 +293,16 @@ def _parsed(path: Path, kind: type[T]) -> T:
         raise CorruptStateError(path, f"is not part of a backfill ({error})", "start a new backfill") from error
 
 
-# How fast earlier backfills were, and what their questions to a model came to: what a preview goes by.
+# What the questions of earlier backfills to a model came to: what a preview goes by.
 
 MOST = 50
 
 
 class Past(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One backfill that came to its end."""
+    """One backfill with a model that came to its end."""
 
     run_id: str
-    extractor: str  # version of the miners
-    model: str  # name of the model, or ""
-    sessions: int  # how many were read
-    bytes: int  # in them
-    cpu_seconds: float  # of the processor
+    model: str  # name of the model
     prompt_tokens: int = 0  # as the server counted them
     foreseen_prompt_tokens: int = 0  # as they were estimated before
     completion_tokens: int = 0  # of the answers
@@ -323,8 +313,8 @@ class Past(msgspec.Struct, frozen=True, omit_defaults=True):
 _PAST = Form(list[Past], "is not a list of past runs", "delete it: it only helps previews")
 
 
-def note_speed(run: Folder, plan: Plan, environ: Mapping[str, str]) -> None:
-    """Note what a run came to, once; its pieces are still there.
+def note_answers(run: Folder, plan: Plan, environ: Mapping[str, str]) -> None:
+    """Note what the questions of a run came to, once; its pieces are still there.
 
     Raises:
         CorruptStateError: the run's files are damaged.
@@ -337,11 +327,7 @@ def note_speed(run: Folder, plan: Plan, environ: Mapping[str, str]) -> None:
     counts = [result.counts for result in results]
     new = Past(
         run_id=plan.run_id,
-        extractor=EXTRACTOR,
         model=plan.settings.model.label,
-        sessions=plan.sessions,
-        bytes=plan.bytes,
-        cpu_seconds=round(sum(result.cpu_seconds for result in results), 3),
         prompt_tokens=sum(one.get("model_prompt_tokens", 0) for one in counts),
         foreseen_prompt_tokens=sum(result.asked.prompt_tokens for result in results),
         completion_tokens=sum(one.get("model_completion_tokens", 0) for one in counts),
@@ -352,7 +338,7 @@ def note_speed(run: Folder, plan: Plan, environ: Mapping[str, str]) -> None:
 
 
 def past_runs(environ: Mapping[str, str]) -> list[Past]:
-    """Return the backfills that came to their end, oldest first.
+    """Return the backfills with a model that came to their end, oldest first.
 
     Raises:
         CorruptStateError: the file is damaged.
@@ -364,20 +350,7 @@ def _path(environ: Mapping[str, str]) -> Path:
     return backfills_folder(environ) / "past.json"
 
 
-# Which miners every version of the extractor changed: what an upgrade reads again, and what it may add.
-
-# The sources of notes (:class:`slowwave.extraction.candidates.Note`) that a version changed. None stands for all of
-# them: what they share (the reading, the weights, dates, keys) changed too. An empty set renames only: nothing is read.
-CHANGED: dict[str, frozenset[str] | None] = {
-    "offline/1": None,
-    "offline/2": None,
-    "offline/3": None,
-    "offline/4": None,
-    "offline/5": None,
-    "offline/6": None,
-    "offline/7": None,
-    "offline/8": None,
-}
+# Which version of the miners has read something.
 
 
 def order_of(extractor: str) -> int:
@@ -390,24 +363,3 @@ def latest(extractors: Iterable[str]) -> str:
     """Return the newest version of the miners among extractors, or ""."""
     found = [one for one in extractors if order_of(one) >= 0]
     return max(found, key=order_of, default="")
-
-
-def changed_since(
-    version: str, table: Mapping[str, frozenset[str] | None] = CHANGED, now: str = EXTRACTOR
-) -> frozenset[str] | None:
-    """Return the miners whose findings may differ from those of an older version; None for all of them.
-
-    A version that the table does not know changed everything: to read once too often costs time, not memories.
-
-    Args:
-        version: what read a session.
-        table: what each version changed.
-        now: the present version.
-    """
-    changed: frozenset[str] = frozenset()
-    for number in range(order_of(version) + 1, order_of(now) + 1):
-        of_version = table.get(f"offline/{number}")
-        if of_version is None:
-            return None
-        changed |= of_version
-    return changed

@@ -15,7 +15,7 @@ from time import perf_counter, time
 import msgspec
 
 from slowwave.context import FixedClock
-from slowwave.errors import CorruptStateError, MovedError, SlowwaveError, told
+from slowwave.errors import MovedError, SlowwaveError, told
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.candidates import QUARANTINE_FILE as QUARANTINE
 from slowwave.extraction.candidates import read_quarantine
@@ -56,9 +56,7 @@ def land_shard(folder: Path, number: int, environ: Mapping[str, str]) -> Report:
         begin, timer = time(), perf_counter()
         try:
             _land(run, plan, shard, index, environ, report)
-        except SlowwaveError as error:
-            report.failures.append(NAMELESS(f"{project.key}: backfill: {error}"))
-        except OSError as error:
+        except (SlowwaveError, OSError) as error:
             report.failures.append(NAMELESS(f"{project.key}: backfill: {told(error, project.memory)}"))
         report.spans.append(Span("land", project.key, begin, perf_counter() - timer))
     return report
@@ -72,40 +70,53 @@ def not_landed(run: Folder, plan: Plan) -> int:
     """
     shards = (run.shard(number) for number in range(plan.shards))
     names = (name_of(shard.number, index) for shard in shards for index in {piece.project for piece in shard.pieces})
-    return sum(not _has_landed(run.landed(name)) for name in names)
-
-
-def _has_landed(folder: Path) -> bool:
-    return (folder / "record.json").exists() and read_record(folder).state == "done"
+    records = (_known(run.landed(name)) for name in names)
+    return sum(record is None or record.state != "done" for record in records)
 
 
 def _land(run: Folder, plan: Plan, shard: Shard, index: int, environ: Mapping[str, str], report: Report) -> None:
+    """Add to the memory folder of a project what came of its pieces in a shard, once.
+
+    Everything is worked out under the folder's guard, written down beside the run, and only then added, so that a kill
+    at any moment is completed by the next attempt to the same bytes. A session that somebody else has read since the
+    plan is left as it is, and counted.
+    """
     pieces = [piece for piece in shard.pieces if piece.project == index]
     results = [run.result(piece.number) for piece in pieces]
-    outcomes = [(piece.seed, result) for piece, result in zip(pieces, results, strict=True)]
     redact = redactor_of(plan.settings, environ, create=True)
-    folder = run.landed(name_of(shard.number, index))
-    counts, warnings = land(folder, plan.projects[index], plan, outcomes, redact, _previous(run, shard.number, index))
-    for of_result in (*(_without_candidates(result.counts) for result in results), counts):
-        for name, value in of_result.items():
-            report.count(name, value)
+    project, folder = plan.projects[index], run.landed(name_of(shard.number, index))
+    record, memory, wrong = _known(folder), project.memory, ""
+    if record is None or record.state in ("open", "cut"):
+        existed = memory.exists() and not is_bare(memory)  # it is where a run was killed that had just made it
+        with guarded(memory):
+            for place in (memory, memory / OWN_FOLDER):
+                remove_leftovers(place)  # of a landing that was killed
+            record = _known(folder)
+            if record is None or not _completed(folder, record):
+                landing = Landing(project, plan, redact)
+                for piece, result in zip(pieces, results, strict=True):
+                    landing.take_result(piece.seed, result)
+                record, blocks = landing.record(existed=existed)
+                write_record(folder, record, blocks, _previous(run, shard.number, index))
+                _completed(folder, record)
+            wrong = _finish(folder, record, plan)
+    report.warnings += [NAMELESS(f"{memory}: {wrong}")] if "accident" in wrong else []
     for result in results:
-        report.absorb(Report("backfill", plan.run_id, unknown_types=result.unknown_types))
-    report.failures += [line for result in results for line in result.failed]
-    report.warnings += [NAMELESS(line) for line in (*warnings, *(w for result in results for w in result.warnings))]
-
-
-def _without_candidates(counts: Mapping[str, int]) -> dict[str, int]:
-    """Leave out how many candidates a piece gave: how many of them are new shows when they land."""
-    return {name: value for name, value in counts.items() if name != "candidates"}
+        # how many of its candidates are new shows when they land
+        counts = {name: number for name, number in result.counts.items() if name != "candidates"}
+        failures, warnings = list(result.failed), list(map(NAMELESS, result.warnings))
+        own = Report(
+            "backfill", counts=counts, failures=failures, warnings=warnings, unknown_types=result.unknown_types
+        )
+        report.absorb(own)
+    report.absorb(Report("backfill", counts=record.counts))
 
 
 def _previous(run: Folder, shard: int, project: int) -> Mapping[str, str | None] | None:
     """Return the renewed files as the run's last landing in a memory folder left them."""
     for number in range(shard - 1, -1, -1):
-        folder = run.landed(name_of(number, project))
-        if (folder / "record.json").exists():
-            return read_record(folder).after
+        if record := _known(run.landed(name_of(number, project))):
+            return record.after
     return None
 
 
@@ -114,54 +125,7 @@ def name_of(shard: int, project: int) -> str:
     return f"{shard:05}-{project:05}"
 
 
-# What was read lands in the memory folder: one project of one shard at a time, in the order of the plan.
-#
-# Everything is worked out under the folder's guard, written down beside the run, and only then added, so that a kill at
-# any moment is completed by the next attempt to the same bytes. A session that somebody else has read since the plan is
-# left as it is, and counted.
-
-Outcome = tuple[Seed, Result]
-
-
-def land(
-    folder: Path,
-    project: Project,
-    plan: Plan,
-    outcomes: Sequence[Outcome],
-    redact: Redactor,
-    previous: Mapping[str, str | None] | None = None,
-) -> tuple[dict[str, int], list[str]]:
-    """Add to a project's memory folder what came of some pieces, once; return what it brought, and warnings.
-
-    Args:
-        folder: where the landing is noted.
-        project: the project.
-        plan: the run.
-        outcomes: of each piece what was known before, and its result, in order.
-        redact: of the run.
-        previous: the hashes of the renewed files after the run's last landing in this folder.
-
-    Raises:
-        CorruptStateError: a file of the memory folder or of the run is damaged.
-        LockHeldError: another process kept the memory folder locked for too long.
-        OSError: a file cannot be written.
-    """
-    if (known := _known(folder)) and known.state not in ("open", "cut"):
-        return known.counts, []
-    memory = project.memory
-    existed = memory.exists() and not is_bare(memory)  # it is where a run was killed that had just made it
-    with guarded(memory):
-        for place in (memory, memory / OWN_FOLDER):
-            remove_leftovers(place)  # of a landing that was killed
-        if (record := _known(folder)) and _completed(folder, record):
-            return _finished(folder, record, plan)
-        landing = Landing(project, plan, redact)
-        for seed, result in outcomes:
-            landing.take_result(seed, result)
-        record, blocks = landing.record(existed=existed)
-        write_record(folder, record, blocks, previous)
-        _completed(folder, record)
-        return _finished(folder, record, plan)
+# What one landing writes into a memory folder.
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -217,14 +181,14 @@ def _completed(folder: Path, record: Record) -> bool:
     return False
 
 
-def _finished(folder: Path, record: Record, plan: Plan) -> tuple[dict[str, int], list[str]]:
-    """Show the candidates that wait, and note that the landing is done; the caller holds the guard."""
+def _finish(folder: Path, record: Record, plan: Plan) -> str:
+    """Show the candidates that wait, note that the landing is done, and return what is wrong with what is shown."""
     memory = Path(record.memory)
     wrong = ""
     if record.has_new:
         wrong = bring_up_to_date(memory, read_book(memory).done, day_of(plan.now), plan.settings.consolidation.max_loss)
     close_record(folder, record, "done")
-    return record.counts, [f"{memory}: {wrong}"] if "accident" in wrong else []
+    return wrong
 
 
 # What a landing adds to a memory folder as it is now: the sequential part of extraction, over results of pieces.
@@ -378,28 +342,10 @@ def write_record(
         is_known = previous is not None and previous.get(name, "") == record.before[name]
         if not is_known and (data := read_or_none(Path(record.memory) / name)) is not None:
             atomic_write(stage / "before" / Path(name).name, data)
-    save_record(stage, record)
+    atomic_write(stage / "record.json", msgspec.json.encode(record))
     at_fault_point("rename", folder)
     stage.rename(folder)
     fsync_folder(folder.parent)
-
-
-def save_record(folder: Path, record: Record) -> None:
-    """Write a record anew, as it stands now."""
-    atomic_write(folder / "record.json", msgspec.json.encode(record))
-
-
-def read_record(folder: Path) -> Record:
-    """Return a record.
-
-    Raises:
-        CorruptStateError: it is damaged.
-    """
-    path = folder / "record.json"
-    record = read_note(path, _RECORD)
-    if record is None:
-        raise CorruptStateError(path, "is not there", _RECORD.remedy)
-    return record
 
 
 def close_record(folder: Path, record: Record, state: str) -> None:
@@ -407,7 +353,7 @@ def close_record(folder: Path, record: Record, state: str) -> None:
     if state == "done":
         record.after = renewed_now(Path(record.memory))
     record.state = state
-    save_record(folder, record)
+    atomic_write(folder / "record.json", msgspec.json.encode(record))
     for block in record.blocks:
         (folder / block.file).unlink(missing_ok=True)
 
@@ -427,11 +373,6 @@ def cut_record(folder: Path, record: Record) -> None:
 def renewed_now(memory: Path) -> dict[str, str | None]:
     """Return the hashes of the files that a landing writes anew."""
     return {name: digest(read_or_none(memory / name)) for name in RENEWED}
-
-
-def before_of(folder: Path, name: str) -> bytes | None:
-    """Return a renewed file as it was before the landing; None also where the landing before it left it so."""
-    return read_or_none(folder / "before" / Path(name).name)
 
 
 # Bytes that a landing adds to the end of files, written down before: a kill in between is completed, not repeated.
@@ -551,9 +492,7 @@ def roll_back(run: Folder, report: Report) -> None:
     for memory, landings in by_memory.items():
         try:
             number = _project(Path(memory), landings)
-        except SlowwaveError as error:
-            report.failures.append(f"{memory}: rollback: {error}")
-        except OSError as error:
+        except (SlowwaveError, OSError) as error:
             report.failures.append(f"{memory}: rollback: {told(error, memory)}")
         else:
             report.count("rolled_back", number)
@@ -566,8 +505,8 @@ def _landings(run: Folder) -> Iterator[Landed]:
     folders = [path.parent for path in run.path.glob("landed/[0-9]*/record.json")]
     names = {folder: folder.name.partition(".") for folder in folders}
     for folder in sorted(folders, key=lambda f: (names[f][0], not names[f][1], names[f][2]), reverse=True):
-        record = read_record(folder)
-        if record.state != "rolled-back":
+        record = _known(folder)
+        if record is not None and record.state != "rolled-back":
             yield folder, record
 
 
@@ -650,7 +589,7 @@ def _renewed(
     for (folder, record), candidates in zip(landings, added, strict=True):
         if now == record.after.get(name, ""):
             # untouched since; where there is no copy, the landing before this one left it so
-            now, copy = record.before[name], before_of(folder, name)
+            now, copy = record.before[name], read_or_none(folder / "before" / path.name)
             content = copy if copy is not None or now is None else content
         elif now != record.before[name]:
             content = _without(content, name, candidates, others)

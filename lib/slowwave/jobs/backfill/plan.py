@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from os import fspath
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import msgspec
 
@@ -22,20 +21,36 @@ from slowwave.extraction.model.prompts import EXTRACTOR as MODEL
 from slowwave.extraction.ranges import PartState, Recorded, is_known, ranges_of
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.extraction.session import rest_of, states_of
-from slowwave.files import atomic_write, file_bytes
 from slowwave.formats.model import parse_time
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, changed_since, latest
+from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, latest
+from slowwave.jobs.parameters import BackfillParameters
 from slowwave.jobs.story import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate, name_to_json
 from slowwave.report import Item, Report, counted, readable
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import known_projects, list_sessions
 from slowwave.stores.projects import Project, chosen_by
 
 # Which sessions a range means: by project, dialect, id and the time of what happened in them.
+
+
+def wanted_of(given: BackfillParameters) -> Wanted:
+    """Return the range that parameters mean."""
+    return Wanted(
+        since=given.since,
+        until=given.until,
+        projects=tuple(filter(None, (given.project, *given.projects))),
+        dialects=tuple(given.dialects),
+        sessions=tuple(given.sessions),
+        limit=given.limit,
+        upgrade=given.upgrade,
+        retry_failed=given.retry_failed,
+    )
+
 
 LastActivity = Callable[[StoredSession], datetime]
 
@@ -106,7 +121,7 @@ def _refuse_unknown(sessions: Sequence[str], projects: Sequence[Project]) -> Non
         raise NotFoundError(f"no session {', '.join(missing)} in the chosen projects; see slowwave sessions list")
 
 
-# What was read of each session, and by which version; which sessions kill the process that reads them.
+# What was read of each session, and by which version.
 
 Kind = Literal[
     "read",  # every byte, by the present version
@@ -185,14 +200,11 @@ class Ledger:
     def seed(self, sessions: Sequence[StoredSession], *, retry: bool) -> Seed:
         """Return what is known of sessions; with ``retry`` it forgets that they failed."""
         names = list(dict.fromkeys(name_to_json(session.id) for session in sessions))
-        versions = {name: latest(self._by(name)) for name in names}
-        changed = {name: changed_since(version) for name, version in versions.items() if version not in ("", EXTRACTOR)}
         return Seed(
             candidates=[c for name in names for c in self._candidates.get(name, ())],
             ranges=[r for name in names for v in sorted(self._by(name)) for r in self._ranges.of(name, v)],
             refused=[self._refused[name] for name in names if name in self._refused],
             failures=[] if retry else [self._failed[name] for name in names if name in self._failed],
-            changed={name: None if of is None else sorted(of) for name, of in changed.items()},
         )
 
     def _by(self, name: str) -> set[str]:
@@ -233,59 +245,6 @@ def _passed_over(session: StoredSession) -> str:
     return ""
 
 
-MOST = 2
-_decoder = msgspec.json.Decoder(dict[str, int])
-
-
-class Deaths:
-    """Who died of what in one piece.
-
-    Args:
-        path: a file of the piece; beside it, ending in ``.at``, stands which session is being read.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._at = path.with_suffix(".at")
-        self._died = _decoder.decode(file_bytes(path)) if path.exists() else {}
-
-    def __enter__(self) -> Self:
-        """Begin to read."""
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Note that nothing is being read any more, however it ended: this process lives."""
-        self._at.unlink(missing_ok=True)
-
-    def of(self, session: StoredSession) -> int:
-        """Return how many processes died while they read a session; 0 for one that may be read."""
-        died = self._died.get(_name_of(session), 0)
-        return died if died >= MOST else 0
-
-    def expect(self, session: StoredSession) -> None:
-        """Note which session is read now; it needs to survive this process, not this machine."""
-        if not self._at.exists():
-            self._at.touch(mode=0o600)
-        self._at.write_bytes(_name_of(session).encode())
-
-    def count(self) -> bool:
-        """Note that the process that read this piece is gone; say whether it was reading a session."""
-        if not self._at.exists():
-            return False
-        name = file_bytes(self._at).decode()
-        self._at.unlink()
-        self._died[name] = self._died.get(name, 0) + 1
-        atomic_write(self._path, msgspec.json.encode(self._died))
-        return True
-
-
-def _name_of(session: StoredSession) -> str:
-    """Return what tells a session from its copies, and from others in its file."""
-    return f"{name_to_json(session.id)} {name_to_json(session.files.paths[0])}"
-
-
 # The plan of a backfill: what of the range is still to be read, in shards and pieces that every host cuts alike.
 
 SHARD_BYTES = 256_000_000
@@ -295,7 +254,7 @@ PIECE_BYTES = 16_000_000
 PIECE_SESSIONS = 100
 
 
-def plan_backfill(run: Run, wanted: Wanted, pace: Pace) -> tuple[Plan, list[Shard]]:
+def plan_backfill(run: Run, given: BackfillParameters) -> tuple[Plan, list[Shard]]:
     """Return the plan of a run over a range, and its shards.
 
     Raises:
@@ -303,6 +262,7 @@ def plan_backfill(run: Run, wanted: Wanted, pace: Pace) -> tuple[Plan, list[Shar
         NotFoundError: no project or session is the one that is asked for.
         UsageError: the range ends before it begins.
     """
+    wanted = wanted_of(given)
     projects, warnings = chosen_sessions(run, wanted)
     counts: Counter[str] = Counter(sessions=sum(len(project.sessions) for project in projects))
     ledgers = {p.memory: Ledger(p.memory, run.settings, run.clock.now()) for p in projects}
@@ -328,7 +288,7 @@ def plan_backfill(run: Run, wanted: Wanted, pace: Pace) -> tuple[Plan, list[Shar
         settings=run.settings,
         force=run.force,
         wanted=wanted,
-        pace=pace,
+        pace=Pace(given.sessions_per_second, given.mb_per_second),
         projects=[msgspec.structs.replace(project, sessions=()) for project in projects],
         shards=len(shards),
         pieces=len(pieces),
@@ -338,6 +298,35 @@ def plan_backfill(run: Run, wanted: Wanted, pace: Pace) -> tuple[Plan, list[Shar
         warnings=warnings,
     )
     return plan, shards
+
+
+def first_words(plan: Plan) -> Report:
+    """Return a report that says what a plan is about, and what of the range is not in it."""
+    report = Report("backfill", plan.run_id)
+    report.warnings = [NAMELESS(one) for one in plan.warnings]
+    report.counts = {"projects": len(plan.projects), "in_range": plan.counts.get("sessions", 0)}
+    report.counts |= {name: number for name, number in plan.counts.items() if name != "sessions" and number}
+    report.memories = {project.key: str(project.memory) for project in plan.projects}
+    size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
+    text = f"{size}, in {plan.pieces:,} piece{'' if plan.pieces == 1 else 's'}"
+    if plan.sessions:
+        report.items.append(Item(plan.run_id, "backfill", text))
+    else:
+        report.warnings.insert(0, _nothing_of(plan))
+    return report
+
+
+def _nothing_of(plan: Plan) -> str:
+    """Say why a plan has no session."""
+    if not plan.counts.get("sessions"):
+        return "the range holds no session; slowwave sessions list shows what there is, and when it was"
+    if plan.wanted.retry_failed:
+        return "no session of the range is left to try again: each could be read, or was never tried"
+    if plan.wanted.upgrade:
+        return f"no session of the range is left to read again: none was read by rules older than {EXTRACTOR}"
+    why = "nothing of the range is left to read: what a night or an earlier backfill has read is not read twice"
+    why += ", and --force only lets in what is too short or in use" if plan.force else ""
+    return f"{why}; to see a backfill at work, on sessions that come with slowwave: slowwave run backfill --sample DIR"
 
 
 def _due(
@@ -415,21 +404,8 @@ _WORDS = {
 }
 
 
-class Coverage(msgspec.Struct):
-    """How far a range was read."""
-
-    rows: dict[tuple[str, str], list[int]] = {}  # sessions and bytes by project and state in words
-    sessions: int = 0  # of the range
-    covered: int = 0  # of them, those that were read by the present version, or of which it would take nothing
-
-    @property
-    def percent(self) -> float:
-        """The share that is covered, 0 to 100, rounded down to a tenth; an empty range is covered."""
-        return 100.0 if not self.sessions else (1000 * self.covered // self.sessions) / 10
-
-
-def cover(run: Run, wanted: Wanted) -> tuple[Coverage, Report]:
-    """Return how far a range was read, and the report that says so; nothing is changed.
+def cover(run: Run, wanted: Wanted) -> Report:
+    """Return a report that says how far a range was read; nothing is changed.
 
     Raises:
         UnreadableError: a store cannot be read at all.
@@ -437,24 +413,25 @@ def cover(run: Run, wanted: Wanted) -> tuple[Coverage, Report]:
     """
     report = Report("backfill", run.id)
     projects, report.warnings = chosen_sessions(run, wanted)
-    coverage, totals = Coverage(), Counter[str]()
+    sizes: dict[tuple[str, str], list[int]] = {}  # of sessions, by project and state in words
+    left = Counter[str]()
     for project in projects:
         for session, books, words, is_covered in _rows(project, run):
-            size = session.size
             if wanted.sessions:
                 read_by = f"in the books: {', '.join(books) or 'nothing'}"
                 report.items.append(Item(session.id, "session", f"{words}; {read_by}", project.key))
-            totals[words] += not is_covered
-            row = coverage.rows.setdefault((project.key, words), [0, 0])
-            row[0] += 1
-            row[1] += size
-            coverage.sessions += 1
-            coverage.covered += is_covered
-    for (key, words), (number, size) in coverage.rows.items():
-        report.items.append(Item(key, "coverage", f"{counted('sessions', number)}, {readable(size)}: {words}", key))
-    report.counts = {"sessions": coverage.sessions, "covered": coverage.covered, "projects": len(projects)}
-    report.items.append(Item("range", "covered", _sentence(coverage, totals) + _left_out(len(report.warnings))))
-    return coverage, report
+            left[words] += not is_covered
+            sizes.setdefault((project.key, words), []).append(session.size)
+    for (key, words), of in sizes.items():
+        told = f"{counted('sessions', len(of))}, {readable(sum(of))}: {words}"
+        report.items.append(Item(key, "coverage", told, key))
+    every = sum(map(len, sizes.values()))
+    report.counts = {"sessions": every, "covered": every - left.total(), "projects": len(projects)}
+    # what was left out of the stores is in no percentage
+    out = f"{len(report.warnings):,} more were left out of the stores, of whatever range (see the notes)"
+    text = _sentence(every, left)
+    report.items.append(Item("range", "covered", f"{text}; {out}" if report.warnings else text))
+    return report
 
 
 def _rows(project: Project, run: Run) -> Iterator[tuple[StoredSession, list[str], str, bool]]:
@@ -467,26 +444,20 @@ def _rows(project: Project, run: Run) -> Iterator[tuple[StoredSession, list[str]
         except UnreadableError:
             yield session, books, _WORDS["unreadable"], False
             continue
-        yield session, books, _words(state), state.kind == "read" or state.kind in _NOTHING_THERE
+        words = _WORDS[state.kind].format(version=state.version or EXTRACTOR, why=state.why)
+        yield session, books, words, state.kind == "read" or state.kind in _NOTHING_THERE
 
 
-def _words(state: State) -> str:
-    return _WORDS[state.kind].format(version=state.version or EXTRACTOR, why=state.why)
-
-
-def _sentence(coverage: Coverage, totals: Counter[str]) -> str:
-    left, every = coverage.sessions - coverage.covered, counted("sessions", coverage.sessions)
-    if not coverage.sessions:
+def _sentence(every: int, states: Counter[str]) -> str:
+    """Say how much of a range is covered, rounded down to a tenth of a percent, and what is left of it."""
+    left = states.total()
+    if not every:
         return "the range holds no session"
     if not left:
-        return f"100 % of {every}: every one was read by {EXTRACTOR}, or has nothing to read"
-    parts = "; ".join(f"{number:,} {words}" for words, number in totals.most_common() if number)
-    return f"{coverage.percent:.1f} % of {every}; {left:,} {'is' if left == 1 else 'are'} left ({parts})"
-
-
-def _left_out(number: int) -> str:
-    """Say that what was left out of the stores is in no percentage."""
-    return f"; {number:,} more were left out of the stores, of whatever range (see the notes)" if number else ""
+        return f"100 % of {counted('sessions', every)}: every one was read by {EXTRACTOR}, or has nothing to read"
+    parts = "; ".join(f"{number:,} {words}" for words, number in states.most_common() if number)
+    are = "is" if left == 1 else "are"
+    return f"{1000 * (every - left) // every / 10:.1f} % of {counted('sessions', every)}; {left:,} {are} left ({parts})"
 
 
 def table_of(report: Report) -> list[dict[str, Any]]:
@@ -498,47 +469,19 @@ def table_of(report: Report) -> list[dict[str, Any]]:
     return rows[:MOST_ROWS]
 
 
-class Row(msgspec.Struct):
-    """One version in the books, and the sessions that it was the last to read."""
-
-    sessions: int = 0  # how many
-    bytes: int = 0  # in them
-    again: int = 0  # of them, those that are decoded again; the others are taken over as they are
-    miners: list[str] | None = None  # whose findings are added, None for all of them
-
-
-def version_table(shards: Iterable[Shard]) -> dict[str, Row]:
-    """Return a row for each older version that has read sessions of these shards, oldest first."""
-    rows: dict[str, Row] = {}
-    for shard in shards:
-        for piece in shard.pieces:
-            for session in piece.sessions:
-                _count(rows, piece, session)
-    return dict(sorted(rows.items()))
-
-
-def _count(rows: dict[str, Row], piece: Piece, session: StoredSession) -> None:
-    name = name_to_json(session.id)
-    if name not in piece.seed.changed:
-        return  # nobody has read it, or the present version
-    row = rows.setdefault(latest(r.extractor for r in piece.seed.ranges if r.session.id == name), Row())
-    row.miners = piece.seed.changed[name]
-    row.sessions += 1
-    row.bytes += session.size
-    row.again += row.miners != []
-
-
 def note_versions(report: Report, shards: Iterable[Shard]) -> None:
-    """Put the table into a report, an item a version."""
-    for version, row in version_table(shards).items():
-        report.items.append(Item(version, "version", f"{version}: {_told(row)}"))
-        report.count("read_again", row.again)
-        report.count("taken_over", row.sessions - row.again)
-
-
-def _told(row: Row) -> str:
-    number = f"{counted('sessions', row.sessions)}, {readable(row.bytes)}"
-    if row.miners == []:
-        return f"{number}: no miner has changed since; they are taken over as they are, nothing is decoded"
-    which = "all miners" if row.miners is None else f"the miners {', '.join(row.miners)}"
-    return f"{number}: {which} changed since; they are read again, and what is new is added"
+    """Put into a report, by version and oldest first, the sessions that an older version of the miners has read."""
+    rows: dict[str, list[int]] = {}
+    for piece in (piece for shard in shards for piece in shard.pieces):
+        by: dict[str, list[str]] = {}
+        for one in piece.seed.ranges:
+            by.setdefault(one.session.id, []).append(one.extractor)
+        for session in piece.sessions:
+            version = latest(by.get(name_to_json(session.id), ()))
+            if version not in ("", EXTRACTOR):
+                rows.setdefault(version, []).append(session.size)
+    for version, sizes in sorted(rows.items()):
+        number = f"{counted('sessions', len(sizes))}, {readable(sum(sizes))}"
+        why = "all miners changed since; they are read again, and what is new is added"
+        report.items.append(Item(version, "version", f"{version}: {number}: {why}"))
+        report.count("read_again", len(sizes))

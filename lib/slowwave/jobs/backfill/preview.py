@@ -17,18 +17,17 @@ import msgspec
 
 from slowwave.extraction.job import ask_model, extract_one
 from slowwave.extraction.model.summary import USUAL_ANSWER
-from slowwave.extraction.selection import EXTRACTOR
 from slowwave.files import home_folder
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, Wanted, past_runs
-from slowwave.jobs.backfill.plan import note_versions, plan_backfill
+from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, past_runs
+from slowwave.jobs.backfill.plan import first_words, note_versions, plan_backfill
 from slowwave.jobs.backfill.shard import Collected
 from slowwave.jobs.parameters import BackfillParameters, run_of
 from slowwave.jobs.portions import PAYS_FROM_BYTES
 from slowwave.models.base import prices_of
 from slowwave.models.batch import DISCOUNT
-from slowwave.report import Item, Report, counted, readable
-from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
+from slowwave.report import Item, Report, counted
+from slowwave.secrets.redactor import Redactor, redactor_of
 
 T = TypeVar("T")
 
@@ -54,10 +53,10 @@ class Estimate:
         return Estimate(self.value + other.value, self.low + other.low, self.high + other.high)
 
 
-def groups_of(things: Sequence[T], size: Callable[[T], int], groups: int = GROUPS) -> list[list[T]]:
+def groups_of(things: Sequence[T], size: Callable[[T], int]) -> list[list[T]]:
     """Return things in groups of like size, small ones first, each of as many things."""
     ordered = sorted(things, key=size)
-    number = max(1, min(groups, len(ordered)))
+    number = max(1, min(GROUPS, len(ordered)))
     return [ordered[len(ordered) * at // number : len(ordered) * (at + 1) // number] for at in range(number)]
 
 
@@ -236,7 +235,7 @@ def preview(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
         SlowwaveError: as the run itself would.
     """
     run = run_of(given, environ)
-    plan, shards = plan_backfill(run, wanted_of(given), Pace(given.sessions_per_second, given.mb_per_second))
+    plan, shards = plan_backfill(run, given)
     report = first_words(plan)
     report.count("sessions", plan.sessions)
     report.count("bytes", plan.bytes)
@@ -245,49 +244,6 @@ def preview(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
         past = [one for one in past_runs(environ) if one.model and one.model == plan.settings.model.label]
         note_forecast(report, plan, _foreseen(plan, shards, environ), past)
     return report
-
-
-def wanted_of(given: BackfillParameters) -> Wanted:
-    """Return the range that parameters mean."""
-    return Wanted(
-        since=given.since,
-        until=given.until,
-        projects=tuple(filter(None, (given.project, *given.projects))),
-        dialects=tuple(given.dialects),
-        sessions=tuple(given.sessions),
-        limit=given.limit,
-        upgrade=given.upgrade,
-        retry_failed=given.retry_failed,
-    )
-
-
-def first_words(plan: Plan) -> Report:
-    """Return a report that says what a plan is about, and what of the range is not in it."""
-    report = Report("backfill", plan.run_id)
-    report.warnings = [NAMELESS(one) for one in plan.warnings]
-    report.counts = {"projects": len(plan.projects), "in_range": plan.counts.get("sessions", 0)}
-    report.counts |= {name: number for name, number in plan.counts.items() if name != "sessions" and number}
-    report.memories = {project.key: str(project.memory) for project in plan.projects}
-    size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
-    text = f"{size}, in {plan.pieces:,} piece{'' if plan.pieces == 1 else 's'}"
-    if plan.sessions:
-        report.items.append(Item(plan.run_id, "backfill", text))
-    else:
-        report.warnings.insert(0, _nothing_of(plan))
-    return report
-
-
-def _nothing_of(plan: Plan) -> str:
-    """Say why a plan has no session."""
-    if not plan.counts.get("sessions"):
-        return "the range holds no session; slowwave sessions list shows what there is, and when it was"
-    if plan.wanted.retry_failed:
-        return "no session of the range is left to try again: each could be read, or was never tried"
-    if plan.wanted.upgrade:
-        return f"no session of the range is left to read again: none was read by rules older than {EXTRACTOR}"
-    why = "nothing of the range is left to read: what a night or an earlier backfill has read is not read twice"
-    why += ", and --force only lets in what is too short or in use" if plan.force else ""
-    return f"{why}; to see a backfill at work, on sessions that come with slowwave: slowwave run backfill --sample DIR"
 
 
 def _foreseen(plan: Plan, shards: Sequence[Shard], environ: Mapping[str, str]) -> Foreseen:
@@ -326,8 +282,7 @@ def _measured(
 ) -> Measured:
     wall, cpu = time.monotonic(), time.process_time()
     batch = Collected(plan.projects[piece.project], plan, piece.seed, home_folder(environ), redact)
-    if not batch.carried_over(session):
-        extract_one(session, batch)
+    extract_one(session, batch)
     settings = plan.settings.model
     if settings.is_set:
         ask_model([session], batch, None)

@@ -6,23 +6,22 @@ It changes memory folders only by what lands, and every landing can be taken bac
 read finds nothing to do and says so.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter, time
-from typing import NamedTuple
 
 import msgspec
 
 from slowwave.context import Run, clock_of
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError, told
-from slowwave.jobs.backfill.folder import Folder, Pace, Plan, Shard, backfills_folder, note_speed
+from slowwave.jobs.backfill.folder import Folder, Plan, Shard, backfills_folder, note_answers
 from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back
-from slowwave.jobs.backfill.plan import cover, plan_backfill
-from slowwave.jobs.backfill.preview import first_words, preview, wanted_of
+from slowwave.jobs.backfill.plan import cover, first_words, plan_backfill, wanted_of
+from slowwave.jobs.backfill.preview import preview
 from slowwave.jobs.backfill.shard import Done, ShardReader, reading
 from slowwave.jobs.conclusion import (
     Began,
-    Concluded,
+    Ended,
     begin_note,
     conclude,
     conclude_broken,
@@ -94,7 +93,7 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
 def _planned(run: Run, given: BackfillParameters, began: Began) -> tuple[Plan, list[Shard]]:
     """Return the plan of a run; one that cannot begin, through no fault of its range, is recorded first."""
     try:
-        return plan_backfill(run, wanted_of(given), Pace(given.sessions_per_second, given.mb_per_second))
+        return plan_backfill(run, given)
     except (UsageError, NotFoundError):
         raise
     except SlowwaveError as error:
@@ -106,7 +105,7 @@ def _taken_up(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     folder = Folder.of(given.backfill, environ)
     plan = folder.plan()
     require_places(plan.settings, environ, dry_run=False)
-    began = Began(plan.run_id, clock_of(given.now).now(), perf_counter(), partial=bool(plan.wanted.projects))
+    began = _began_anew(plan, given)
     runner = _runner(given, plan.settings)
     report = Report("backfill", plan.run_id)
     if folder.standing == "rolled-back":
@@ -145,30 +144,6 @@ def pause(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
     return report
 
 
-def take_back(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
-    """Take back what a run has added to memory folders.
-
-    Raises:
-        NotFoundError: there is no such backfill.
-        LockHeldError: it is being run.
-        OSError: the run's folder cannot be written.
-    """
-    folder = Folder.of(given.backfill, environ)
-    report = Report("backfill", given.backfill)
-    with folder.alone():
-        if folder.standing == "rolled-back":
-            report.warnings.append(f"backfill {given.backfill} was taken back already")
-            return report
-        folder.note("rolling-back")
-        roll_back(folder, report)
-        if not report.failures:
-            folder.note("rolled-back")
-            folder.drop_work()
-        if not (report.failures and report.counts.get("rolled_back")):
-            folder.forget("rolling-back")
-    return report
-
-
 # lets one shard land
 Land = Callable[[Path, int], Report]
 
@@ -184,23 +159,13 @@ def run_backfill(given: BackfillParameters, environ: Mapping[str, str]) -> Repor
     if given.action in ("run", "preview"):
         require_places(run_of(given, environ).settings, environ, dry_run=True)
     with beside_jobs(environ):
-        answer = at_once(given, environ)
-        return answer.report if answer is not None else _run(given, environ)
-
-
-def _run(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
-    begun = begin(given, environ)
-    if not begun.shards:
-        return discreet(begun.report)
-    with reading(begun.runner, begun.folder, begun.shards, environ) as read:
-        return lead(begun, environ, read, lambda folder, number: land_shard(folder, number, environ)).report
-
-
-class Ended(NamedTuple):
-    """The report of what was done, and what was recorded of it; None for what changes nothing."""
-
-    report: Report
-    concluded: Concluded | None = None
+        if answer := at_once(given, environ):
+            return answer.report
+        begun = begin(given, environ)
+        if not begun.shards:
+            return discreet(begun.report)
+        with reading(begun.runner, begun.folder, begun.shards, environ) as read:
+            return lead(begun, environ, read, lambda folder, number: land_shard(folder, number, environ)).report
 
 
 def at_once(given: BackfillParameters, environ: Mapping[str, str]) -> Ended | None:
@@ -211,26 +176,51 @@ def at_once(given: BackfillParameters, environ: Mapping[str, str]) -> Ended | No
         OSError: as :func:`run_backfill`.
     """
     require_together(given)
-    if given.action == "pause":
-        return Ended(discreet(pause(given, environ)))
     if given.action == "rollback":
-        return _taken_back(given, environ)
-    if given.action == "coverage":
-        return Ended(discreet(cover(run_of(given, environ), wanted_of(given))[1]))
-    if given.action == "preview" or given.dry_run:
-        return Ended(discreet(preview(given, environ)))
-    return None
+        return take_back(given, environ)
+    if given.action == "pause":
+        report = pause(given, environ)
+    elif given.action == "coverage":
+        report = cover(run_of(given, environ), wanted_of(given))
+    elif given.action == "preview" or given.dry_run:
+        report = preview(given, environ)
+    else:
+        return None
+    return Ended(discreet(report))
 
 
-def _taken_back(given: BackfillParameters, environ: Mapping[str, str]) -> Ended:
-    plan = Folder.of(given.backfill, environ).plan()
-    began = Began(plan.run_id, clock_of(given.now).now(), perf_counter(), partial=bool(plan.wanted.projects))
+def take_back(given: BackfillParameters, environ: Mapping[str, str]) -> Ended:
+    """Take back what a run has added to memory folders.
+
+    Raises:
+        NotFoundError: there is no such backfill.
+        LockHeldError: it is being run.
+        OSError: the run's folder cannot be written.
+    """
+    folder = Folder.of(given.backfill, environ)
+    plan, report = folder.plan(), Report("backfill", given.backfill)
+    began = _began_anew(plan, given)
     with json_logs(plan.settings.telemetry.log_file, plan.run_id):
         drop_note(began, environ)
-        report = discreet(take_back(given, environ))
-        if report.failures or report.counts:
-            return recorded(report, plan, began, environ, anew=True)
-    return Ended(report)
+        with folder.alone():
+            if folder.standing == "rolled-back":
+                report.warnings.append(f"backfill {given.backfill} was taken back already")
+                return Ended(discreet(report))
+            folder.note("rolling-back")
+            roll_back(folder, report)
+            if not report.failures:
+                folder.note("rolled-back")
+                folder.drop_work()
+            if not (report.failures and report.counts.get("rolled_back")):
+                folder.forget("rolling-back")
+        report = discreet(report)
+        is_news = report.failures or report.counts
+        return recorded(report, plan, began, environ, anew=True) if is_news else Ended(report)
+
+
+def _began_anew(plan: Plan, given: BackfillParameters) -> Began:
+    """Return when a run that is there is taken up again: now."""
+    return Began(plan.run_id, clock_of(given.now).now(), perf_counter(), partial=bool(plan.wanted.projects))
 
 
 def lead(begun: Begun, environ: Mapping[str, str], read: ShardReader, land: Land) -> Ended:
@@ -248,39 +238,40 @@ def lead(begun: Begun, environ: Mapping[str, str], read: ShardReader, land: Land
         report.warnings += begin_note("backfill", begun.began, environ)
         watcher().plan("read", sum(not folder.has(number) for number in range(plan.pieces)))
         watcher().plan("land", plan.shards)
-        for number, done in _read_in_order(begun, report, read):
+        for number in range(begun.shards):
+            done = _read(begun, number, report, read)
             report.failures += done.failures
             if done.is_paused:
                 break
-            landed = _contained(land, begun.folder, number, report.run_id)
-            report.absorb(landed)
-            log_report(landed)
-            watcher().done("land", "")
+            report.absorb(_land(begun, number, land))
         return recorded(discreet(end(begun.folder, environ, report)), plan, begun.began, environ)
 
 
-def _read_in_order(begun: Begun, report: Report, read: ShardReader) -> Iterator[tuple[int, Done]]:
-    """Yield what became of each shard; one that breaks as a whole is named and does not stop the others."""
-    for number in range(begun.shards):
-        begin, timer = time(), perf_counter()
-        try:
-            done = read(begun.folder, number)
-        except SlowwaveError as error:
-            done = Done({}, [NAMELESS(f"shard {number}: backfill: {error}")])
-        except OSError as error:
-            done = Done({}, [NAMELESS(f"shard {number}: backfill: {told(error, begun.folder)}")])
-        report.spans.append(Span("read", "", begin, perf_counter() - timer))
-        log_step(report.spans[-1])
-        yield number, done
-
-
-def _contained(land: Land, folder: Path, number: int, run_id: str) -> Report:
+def _read(begun: Begun, number: int, report: Report, read: ShardReader) -> Done:
+    """Read one shard, and note how long it took; one that breaks as a whole is named and does not stop the others."""
+    begin, timer = time(), perf_counter()
     try:
-        return land(folder, number)
-    except SlowwaveError as error:
-        return Report("backfill", run_id, failures=[NAMELESS(f"shard {number}: backfill: {error}")])
-    except OSError as error:
-        return Report("backfill", run_id, failures=[NAMELESS(f"shard {number}: backfill: {told(error, folder)}")])
+        done = read(begun.folder, number)
+    except (SlowwaveError, OSError) as error:
+        done = Done(failures=[_broken(number, error, begun.folder)])
+    report.spans.append(Span("read", "", begin, perf_counter() - timer))
+    log_step(report.spans[-1])
+    return done
+
+
+def _land(begun: Begun, number: int, land: Land) -> Report:
+    """Let one shard land; one that breaks as a whole is named and does not stop the others."""
+    try:
+        report = land(begun.folder, number)
+    except (SlowwaveError, OSError) as error:
+        report = Report("backfill", begun.report.run_id, failures=[_broken(number, error, begun.folder)])
+    log_report(report)
+    watcher().done("land", "")
+    return report
+
+
+def _broken(number: int, error: SlowwaveError | OSError, folder: Path) -> str:
+    return NAMELESS(f"shard {number}: backfill: {told(error, folder)}")
 
 
 # The end of a backfill: it is done when all of it has landed; otherwise it says what is left, and how it goes on.
@@ -318,10 +309,11 @@ def end(folder: Path, environ: Mapping[str, str], report: Report) -> Report:
 def _close(run: Folder, plan: Plan, environ: Mapping[str, str], report: Report) -> None:
     """Note that all of a run has landed, and remove what only its reading needed."""
     try:
-        note_speed(run, plan, environ)
+        if plan.settings.model.is_set:
+            note_answers(run, plan, environ)
     except (SlowwaveError, OSError) as error:
         # it only helps previews
-        report.warnings.append(f"how fast it was cannot be noted for previews: {NAMELESS(str(error))}")
+        report.warnings.append(f"what its answers cost cannot be noted for previews: {NAMELESS(str(error))}")
     run.note("done", msgspec.json.encode(report.counts))
     run.drop_work()
     remove_leftovers(run.path, below=True)

@@ -15,15 +15,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import lru_cache
-from multiprocessing import active_children, get_context, parent_process
-from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import msgspec
 
@@ -32,15 +30,14 @@ from slowwave.errors import SlowwaveError, UsageError, told
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.gates import FAILURES, MOST_ATTEMPTS, Failure
 from slowwave.extraction.job import ask_model, extract_one
-from slowwave.extraction.ranges import PartState, part_state, ranges_of
 from slowwave.extraction.session import Read, new_ranges
-from slowwave.files import home_folder, write_all
+from slowwave.files import atomic_write, file_bytes, home_folder
+from slowwave.formats.changes import append_record
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.backfill.folder import Asked, Entry, Folder, Pace, Piece, Plan, Result, Seed, latest
-from slowwave.jobs.backfill.plan import Deaths
-from slowwave.jobs.portions import PAYS_FROM_BYTES
+from slowwave.jobs.backfill.folder import Asked, Entry, Folder, Pace, Piece, Plan, Result, Seed
+from slowwave.jobs.portions import PAYS_FROM_BYTES, pool_of
 from slowwave.jobs.run import language_model
 from slowwave.locks import beside_jobs, deaf_to_interrupts
 from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json
@@ -95,6 +92,60 @@ class Throttle:
         self._next = self._monotonic() + max(self._a_session, size * self._a_byte)
 
 
+# Which sessions kill the process that reads them.
+
+_MOST = 2
+
+
+class Deaths:
+    """Who died of what in one piece.
+
+    Args:
+        path: a file of the piece; beside it, ending in ``.at``, stands which session is being read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._at = path.with_suffix(".at")
+        self._died = msgspec.json.decode(file_bytes(path), type=dict[str, int]) if path.exists() else {}
+
+    def __enter__(self) -> Self:
+        """Begin to read."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Note that nothing is being read any more, however it ended: this process lives."""
+        self._at.unlink(missing_ok=True)
+
+    def of(self, session: StoredSession) -> int:
+        """Return how many processes died while they read a session; 0 for one that may be read."""
+        died = self._died.get(_name_of(session), 0)
+        return died if died >= _MOST else 0
+
+    def expect(self, session: StoredSession) -> None:
+        """Note which session is read now; it needs to survive this process, not this machine."""
+        if not self._at.exists():
+            self._at.touch(mode=0o600)
+        self._at.write_bytes(_name_of(session).encode())
+
+    def count(self) -> bool:
+        """Note that the process that read this piece is gone; say whether it was reading a session."""
+        if not self._at.exists():
+            return False
+        name = file_bytes(self._at).decode()
+        self._at.unlink()
+        self._died[name] = self._died.get(name, 0) + 1
+        atomic_write(self._path, msgspec.json.encode(self._died))
+        return True
+
+
+def _name_of(session: StoredSession) -> str:
+    """Return what tells a session from its copies, and from others in its file."""
+    return f"{name_to_json(session.id)} {name_to_json(session.files.paths[0])}"
+
+
 # Reading sessions without writing into a memory folder: what would be written is collected, to land later.
 #
 # What several sessions show alike depends on their order, so it is settled when the results land; all else is that of
@@ -120,8 +171,6 @@ class Collected(Batch):
             nowhere, plan.settings, clock, report, force=plan.force, dry_run=False, home=home, redact=redact
         )
         self.result = Result()
-        self._seed = seed
-        self._changed = seed.changed
         self._known += seed.candidates
         self._ids |= {c.id for c in seed.candidates}
         self.ranges.add(seed.ranges)
@@ -129,8 +178,8 @@ class Collected(Batch):
         self._failed = {one.session: one for one in seed.failures}
 
     def keep(self, session: StoredSession, read: Read) -> None:
-        """Collect what a session gave: where an older version has read it, only what changed since then."""
-        found = self._news(session, read.taken.candidates)
+        """Collect what a session gave."""
+        found = list(read.taken.candidates)
         ranges = new_ranges(session, read.states, iso(self.now))
         self.result.entries.append(Entry(found, ranges, list(read.quarantined), is_mined=True))
         super().take(found, ranges)
@@ -140,10 +189,6 @@ class Collected(Batch):
         """Collect what the model gave, or that nothing was new."""
         self.result.entries.append(Entry(list(new), list(ranges)))
         super().take(new, ranges)
-
-    def keep_ranges(self, session: StoredSession, states: Sequence[PartState]) -> None:
-        """Collect how far a session was read before."""
-        self.take([], new_ranges(session, states, iso(self.now)))
 
     def note_failure(self, failure: Failure, file: str = FAILURES) -> None:
         """Collect a failure."""
@@ -155,26 +200,6 @@ class Collected(Batch):
         self.result.refused += self._new_refused
         self._new_refused = []
         self._quarantined = []
-
-    def carried_over(self, session: StoredSession) -> bool:
-        """Take what an older version has read as read where no miner changed since then; say whether it was so."""
-        if self._changed.get(name_to_json(session.id)) != [] or session.is_stream:
-            return False
-        version = latest(r.extractor for r in self._seed.ranges if r.session.id == name_to_json(session.id))
-        before = [
-            part_state(path, ranges_of(path, session.id, version, self._seed.ranges)) for path in session.files.paths
-        ]
-        if any(state.has_new for state in before):
-            return False
-        self.keep_ranges(session, [replace(part_state(state.path, ()), left=state.left) for state in before])
-        self.report.count("carried_over")
-        return True
-
-    def _news(self, session: StoredSession, found: Sequence[Candidate]) -> list[Candidate]:
-        miners = self._changed.get(name_to_json(session.id)) or None
-        if miners is None:
-            return list(found)
-        return [c for c in found if c.extractor.rpartition(":")[2] in miners]
 
 
 # Answers of a model that a killed worker had already got: its piece is read again, but nothing is paid twice.
@@ -237,7 +262,7 @@ class Remembered:
             name, answer.data, answer.text, answer.form, spent.prompt_tokens, spent.completion_tokens, spent.usd,
             answer.model, seconds,
         )  # fmt: skip
-        self._keep(one)
+        append_record(self._path, msgspec.json.encode(one), fsync=True)
         return answer
 
     def _count(self, ask: Ask, seconds: float) -> None:
@@ -246,18 +271,19 @@ class Remembered:
             self.asked.prompt_tokens += estimated_tokens(ask.system, ask.user)
             self.asked.seconds += seconds
 
-    def _keep(self, one: _Kept) -> None:
-        with self._lock:
-            fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
-            try:
-                # a line of its own, whatever a kill left before it
-                write_all(fd, b"\n" + msgspec.json.encode(one) + b"\n")
-                os.fsync(fd)
-            finally:
-                os.close(fd)
 
+class Done(msgspec.Struct):
+    """What became of a shard, or of a part of it."""
 
-Counts = dict[str, int]
+    pieces: int = 0  # how many were read now
+    failures: list[str] = []  # what was lost with its process
+    is_paused: bool = False  # a pause ended it
+
+    def add(self, other: "Done") -> None:
+        """Add what became of another part."""
+        self.pieces += other.pieces
+        self.failures = other.failures
+        self.is_paused |= other.is_paused
 
 
 class Reader:
@@ -282,27 +308,24 @@ class Reader:
         """Return the key of the project that a piece is about."""
         return self.plan.projects[self.pieces[at].project].key
 
-    def read(self, at: int) -> Counts:
-        """Read a piece and note what it gave; return ``pieces`` and ``sessions``, or ``paused``.
+    def read(self, at: int) -> Done:
+        """Read a piece and note what it gave, unless a pause comes first.
 
         Raises:
             OSError: the run's folder cannot be written.
         """
         # also held by a worker whose lead was killed, or that runs on another host
         with beside_jobs(self._environ):
-            return self._read(self.pieces[at])
-
-    def _read(self, piece: Piece) -> Counts:
-        try:
-            result = self._result(piece)
-        except PausedError:
-            return {"paused": 1}
-        self.run.write_result(piece.number, result)
-        self.run.answers(piece.number).unlink(missing_ok=True)
-        return {"pieces": 1, "sessions": len(piece.sessions)}
+            piece = self.pieces[at]
+            try:
+                result = self._result(piece)
+            except PausedError:
+                return Done(is_paused=True)
+            self.run.write_result(piece.number, result)
+            self.run.answers(piece.number).unlink(missing_ok=True)
+            return Done(pieces=1)
 
     def _result(self, piece: Piece) -> Result:
-        begun, cpu = time.monotonic(), time.process_time()
         redact = redactor_of(self.plan.settings, self._environ, create=True)
         project = self.plan.projects[piece.project]
         batch = Collected(project, self.plan, piece.seed, home_folder(self._environ), redact)
@@ -313,7 +336,7 @@ class Reader:
                 batch.report.count("sessions")
                 if died := deaths.of(session):
                     batch.fail(session, f"{died} processes died while they read it", MOST_ATTEMPTS)
-                elif not batch.carried_over(session):
+                else:
                     deaths.expect(session)
                     extract_one(session, batch)
         self._ask(piece, here, batch)
@@ -323,8 +346,6 @@ class Reader:
         result.failed = [NAMELESS(one) for one in report.failures]
         result.warnings = [NAMELESS(one) for one in report.warnings]
         result.unknown_types = dict(sorted(report.unknown_types.items()))
-        result.seconds = round(time.monotonic() - begun, 3)
-        result.cpu_seconds = round(time.process_time() - cpu, 3)
         return result
 
     def _ask(self, piece: Piece, sessions: Sequence[StoredSession], batch: Collected) -> None:
@@ -341,29 +362,26 @@ class Reader:
         batch.result.asked = remembered.asked
 
 
-def run_shard(folder: Path, number: int, environ: Mapping[str, str], *, workers: int = 1) -> Counts:
+def run_shard(folder: Path, number: int, environ: Mapping[str, str], *, workers: int = 1) -> Done:
     """Read the pieces of a shard that were not read yet, and tell whoever watches of each.
 
     The arguments are those of :class:`Reader`.
-
-    Returns:
-        ``pieces`` and ``sessions`` that were read now, and ``paused`` when a pause ended it.
 
     Raises:
         CorruptStateError: the run's files are damaged.
         OSError: the run's folder cannot be written.
     """
     reader = Reader(folder, number, environ, workers)
-    done: Counts = {"pieces": 0, "sessions": 0}
+    done = Done()
     for at in reader.left():
-        done = summed(done, reader.read(at))
-        if done.get("paused"):
+        done.add(reader.read(at))
+        if done.is_paused:
             break
         watcher().done("read", reader.project_of(at))
     return done
 
 
-def read_alone(folder: Path, number: int, environ: tuple[tuple[str, str], ...], workers: int, at: int) -> Counts:
+def read_alone(folder: Path, number: int, environ: tuple[tuple[str, str], ...], workers: int, at: int) -> Done:
     """Read one piece in a process of a pool, which keeps its reader, and with it its pace, from piece to piece."""
     return _reader(folder, number, environ, workers).read(at)
 
@@ -371,11 +389,6 @@ def read_alone(folder: Path, number: int, environ: tuple[tuple[str, str], ...], 
 @lru_cache(maxsize=1)
 def _reader(folder: Path, number: int, environ: tuple[tuple[str, str], ...], workers: int) -> Reader:
     return Reader(folder, number, dict(environ), workers)
-
-
-def summed(one: Counts, other: Counts) -> Counts:
-    """Return two counts as one."""
-    return {name: one.get(name, 0) + other.get(name, 0) for name in dict.fromkeys((*one, *other))}
 
 
 def _is_as_planned(session: StoredSession, batch: Collected) -> bool:
@@ -392,14 +405,6 @@ def _is_as_planned(session: StoredSession, batch: Collected) -> bool:
         batch.skip(session, "changed since it was planned", "moved")
         return False
     return True
-
-
-class Done(msgspec.Struct):
-    """What became of a shard."""
-
-    counts: Counts  # pieces and sessions that were read now
-    failures: list[str] = []  # what was lost with its process
-    is_paused: bool = False  # a pause ended it
 
 
 ShardReader = Callable[[Path, int], Done]
@@ -423,7 +428,7 @@ def reading(runner: str, folder: Path, shards: int, environ: Mapping[str, str]) 
         UsageError: the engine is not installed, or not reached.
     """
     if runner == "threads":
-        return _here(environ)
+        return nullcontext(lambda folder, number: read_shard(folder, number, environ))
     return {"dask": _dask, "ray": _ray}[runner](folder, range(shards), places_of(environ))
 
 
@@ -432,14 +437,9 @@ def places_of(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: environ[name] for name in _PLACES if environ.get(name)}
 
 
-def run_there(folder: str, number: int, places: Mapping[str, str], workers: int) -> Counts:
+def run_there(folder: str, number: int, places: Mapping[str, str], workers: int) -> Done:
     """Read a shard in the process of an engine."""
     return run_shard(Path(folder), number, {**os.environ, **places}, workers=workers)
-
-
-@contextmanager
-def _here(environ: Mapping[str, str]) -> Generator[ShardReader]:
-    yield lambda folder, number: read_shard(folder, number, environ)
 
 
 @contextmanager
@@ -472,17 +472,17 @@ def _ray(folder: Path, numbers: range, places: Mapping[str, str]) -> Generator[S
         ray.shutdown()
 
 
-def _done(number: int, result: Callable[[], Counts]) -> Done:
+def _done(number: int, result: Callable[[], Done]) -> Done:
     """Return what became of a shard; engines have many errors of their own for a worker that is gone."""
     try:
-        counts = result()
+        done = result()
     except (SlowwaveError, OSError):
         raise
     except Exception as error:  # noqa: BLE001 - whatever an engine raises, the other shards go on
-        return Done({}, [f"shard {number}: backfill: {type(error).__name__}: {error}; resume the run to try again"])
-    for _ in range(counts.get("pieces", 0)):
+        return Done(failures=[f"shard {number}: backfill: {type(error).__name__}: {error}; {_AGAIN}"])
+    for _ in range(done.pieces):
         watcher().done("read", "")  # read elsewhere, where nobody watches
-    return Done(counts, is_paused=bool(counts.get("paused")))
+    return done
 
 
 def _started(runner: str, start: Callable[[], Any]) -> Any:
@@ -508,6 +508,7 @@ def _engine(module: str, extra: str) -> Any:
 
 # A machine on which every process dies has another trouble than a session.
 MOST_DEATHS = 20
+_AGAIN = "resume the run to try again"
 
 
 def read_shard(folder: Path, number: int, environ: Mapping[str, str]) -> Done:
@@ -522,14 +523,12 @@ def read_shard(folder: Path, number: int, environ: Mapping[str, str]) -> Done:
     size = sum(session.size for at in left for session in reader.pieces[at].sessions)
     processes = min(os.cpu_count() or 1, len(left))
     if processes < 2 or size < PAYS_FROM_BYTES:  # noqa: PLR2004 - one process is no pool
-        counts = run_shard(folder, number, environ)
-        return Done(counts, is_paused=bool(counts.get("paused")))
+        return run_shard(folder, number, environ)
     done, deaths = _in_pool(reader, folder, number, environ, processes), 0
     while done.failures and not done.is_paused and deaths < MOST_DEATHS:
         _count_deaths(reader, is_alone=bool(deaths))
         deaths += 1
-        again = _in_pool(reader, folder, number, environ, 1)
-        done = Done(summed(done.counts, again.counts), again.failures, again.is_paused)
+        done.add(_in_pool(reader, folder, number, environ, 1))
     return done
 
 
@@ -544,40 +543,16 @@ def _count_deaths(reader: Reader, *, is_alone: bool) -> None:
 
 
 def _in_pool(reader: Reader, folder: Path, number: int, environ: Mapping[str, str], processes: int) -> Done:
-    others = set(active_children())
-    done = Done({"pieces": 0, "sessions": 0})
-    given = tuple(environ.items())
-    # spawn: a scheduler's threads hold locks that a forked child would wait for for ever
-    pool = ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_begin)
+    done, given = Done(), tuple(environ.items())
     try:
-        with deaf_to_interrupts():
-            futures = {pool.submit(read_alone, folder, number, given, processes, at): at for at in reader.left()}
-        for future in as_completed(futures):
-            counts = future.result()
-            done.counts = summed(done.counts, counts)
-            if not counts.get("paused"):
-                watcher().done("read", reader.project_of(futures[future]))
+        with pool_of(processes) as pool:
+            with deaf_to_interrupts():
+                futures = {pool.submit(read_alone, folder, number, given, processes, at): at for at in reader.left()}
+            for future in as_completed(futures):
+                read = future.result()
+                done.add(read)
+                if not read.is_paused:
+                    watcher().done("read", reader.project_of(futures[future]))
     except BrokenProcessPool as error:
-        done.failures = [f"shard {number}: backfill: a worker process died ({error}); resume the run to try again"]
-    except BaseException:
-        # cancelled or out of time: what runs is ended, which every write survives, and what has not begun never begins
-        for child in set(active_children()) - others:
-            child.terminate()
-        raise
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-    done.is_paused = bool(done.counts.get("paused"))
+        done.failures = [f"shard {number}: backfill: a worker process died ({error}); {_AGAIN}"]
     return done
-
-
-def _begin() -> None:
-    """End this process when the one that started it was killed: nobody would take what it reads, or end it."""
-    parent = parent_process()
-    if parent is None:
-        return
-
-    def watch() -> None:
-        wait([parent.sentinel])
-        os._exit(1)  # every write survives that
-
-    threading.Thread(target=watch, name="parent", daemon=True).start()

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from hashlib import file_digest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,7 +12,7 @@ import msgspec
 
 from slowwave.context import Run
 from slowwave.errors import SlowwaveError
-from slowwave.files import at_fault_point, file_bytes, private_folder, state_folder
+from slowwave.files import at_fault_point, file_bytes, hash_of, private_folder, state_folder
 from slowwave.formats.changes import append_record, append_records
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Means
@@ -363,8 +362,7 @@ def digest_of(path: Path) -> str:
         OSError: it cannot be read.
     """
     try:
-        with path.open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
+        return hash_of(path)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         return ""
 

@@ -31,6 +31,7 @@ from slowwave.files import (
 from slowwave.formats.claude.write import ClaimedWriter
 from slowwave.formats.database import names_row, row_in
 from slowwave.formats.lines import PACKED
+from slowwave.formats.notes import Note
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Target
@@ -90,7 +91,7 @@ from slowwave.retention.erase.transcripts import (
 )
 from slowwave.retention.holds import Facts, Hold, facts_of, files_below, files_of, held_by, held_reason, texts_in
 from slowwave.retention.sessions import Fleet, session_files
-from slowwave.stores.archive.pack import Pack, change_pack
+from slowwave.stores.archive.pack import Pack, PackedSession, rewrite
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.projects import Project
 from slowwave.stores.trash import belongings_of, ids_in, trash_folder, trash_items
@@ -600,8 +601,7 @@ def _one_pack(path: Path, eraser: Eraser, recorded: Ranges) -> None:
             for file in session.files:
                 if file.kind == "file":
                     seen.file(file.path, pack.read(file))
-            for row in (session.row, *session.inside, *map(msgspec.to_builtins, session.notes)):
-                seen.row(row)
+            seen.session(session)
             seen.names([session.id, session.project, session.root, *(file.path for file in session.files)])
     for name, reason in seen.stays:
         eraser.refuse("", f"{path}: {name}", reason)
@@ -612,7 +612,7 @@ def _one_pack(path: Path, eraser: Eraser, recorded: Ranges) -> None:
         parts = {str(number): digest for number, digest in enumerate(seen.digests)}
         write_parts_journal(eraser.journals, path, parts, seen.hashes)
         with eraser.rewriting(path):
-            change_pack(path, done.file, done.row)
+            rewrite(path, done.session, done.file)
     eraser.found("", str(path), seen.places)
 
 
@@ -645,8 +645,13 @@ class _Changes:
             self.hashes |= record_hashes(data, found.data, self._recorded.get(Path(name), ()))
         return found.data
 
-    def row(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return what is listed of a session as it is to be."""
+    def session(self, session: PackedSession) -> PackedSession:
+        """Return a session with what is listed and noted of it as it is to be."""
+        notes = (msgspec.convert(self._row(msgspec.to_builtins(note)), Note) for note in session.notes)
+        row, inside = self._row(session.row), tuple(map(self._row, session.inside))
+        return msgspec.structs.replace(session, row=row, inside=inside, notes=tuple(notes))
+
+    def _row(self, row: dict[str, Any]) -> dict[str, Any]:
         found = overwritten(json.dumps(row).encode(), self._what)
         self.places += found.places
         self.stays += [("what is listed of it", f"{place.mark} {STUCK}") for place in found.stuck]

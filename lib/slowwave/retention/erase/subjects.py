@@ -103,14 +103,10 @@ class Needle:
                 yield from self._in_base64(run[0], run.start(), depth - 1)
 
     def _in_base64(self, run: bytes, at: int, depth: int) -> Iterator[tuple[int, int]]:
-        """Look into a run that may begin anywhere in a longer one: a path before it belongs to its alphabet, too."""
         places = signs_of(run)
-        signs = bytes(map(run.__getitem__, places)).translate(_STANDARD)
-        for shift in range(4):
-            body = signs[shift:]
-            body = body[: len(body) - (len(body) % 4 == 1)]
-            for start, stop in self._find(base64.b64decode(body + b"=" * (-len(body) % 4)), depth):
-                last = min(shift + -(-stop // 3) * 4, len(signs)) - 1
+        for shift, plain in enumerate(_decoded(run, places)):
+            for start, stop in self._find(plain, depth):
+                last = min(shift + -(-stop // 3) * 4, len(places)) - 1
                 yield at + places[shift + start // 3 * 4], at + places[last] + 1
 
 
@@ -121,14 +117,17 @@ def _expression(phrase: str) -> bytes:
 def decoded_runs(data: bytes) -> Iterator[bytes]:
     """Yield what every run that may be base64 decodes to, from each of the places where it may begin."""
     for run in _BASE64_RUN.finditer(data):
-        if run[0].islower():
-            continue
-        places = signs_of(run[0])
-        signs = bytes(map(run[0].__getitem__, places)).translate(_STANDARD)
-        for shift in range(4):
-            body = signs[shift:]
-            body = body[: len(body) - (len(body) % 4 == 1)]
-            yield base64.b64decode(body + b"=" * (-len(body) % 4))
+        if not run[0].islower():
+            yield from _decoded(run[0], signs_of(run[0]))
+
+
+def _decoded(run: bytes, places: Sequence[int]) -> Iterator[bytes]:
+    """Yield a run decoded from each of its first four signs on: a path before it belongs to its alphabet, too."""
+    signs = bytes(map(run.__getitem__, places)).translate(_STANDARD)
+    for shift in range(4):
+        body = signs[shift:]
+        body = body[: len(body) - (len(body) % 4 == 1)]
+        yield base64.b64decode(body + b"=" * (-len(body) % 4))
 
 
 def _signs(phrase: str) -> list[bytes]:
@@ -460,7 +459,7 @@ class Subjects:
                     yield Hit(start, stop, kind, mark, fill)
                     continue
                 begin, end = whole_characters(data, start, stop)
-                fill = _fill(data[begin:end], is_plain=needle.is_plain(data[begin:end]))
+                fill = _fill(data[begin:end], ERASED, is_plain=needle.is_plain(data[begin:end]))
                 yield Hit(begin, end, kind, mark, fill, is_in_path(data, begin, end))
         if not self._patterns:
             return
@@ -475,7 +474,7 @@ class Subjects:
                 self.found.add(self._mark_of(pattern))
                 mark = f"[erased:pattern:{self._redact.fingerprint(met.casefold())}]"
                 begin, end = (sizes[start], sizes[stop]) if sizes else (start, stop)
-                fill = _fill(data[begin:end], is_plain=True)
+                fill = _fill(data[begin:end], ERASED, is_plain=True)
                 yield Hit(begin, end, "pattern", mark, fill, is_in_path(data, begin, end))
 
 
@@ -497,11 +496,11 @@ def is_in_path(data: bytes, start: int, stop: int) -> bool:
     return not first[0].startswith(b"//") or first[0].startswith(b"///")
 
 
-def _fill(was: bytes, *, is_plain: bool) -> bytes:
-    """Return as many bytes as there were: stars, in base64 and hex such that they decode to stars."""
+def _fill(was: bytes, mark: bytes, *, is_plain: bool) -> bytes:
+    """Return as many bytes as there were: a mark and stars, in base64 and hex such that they decode to stars."""
     size = len(was)
     if is_plain:
-        return ERASED + b"*" * (size - len(ERASED)) if size >= len(ERASED) else b"*" * size
+        return mark + b"*" * (size - len(mark)) if size >= len(mark) else b"*" * size
     if size % 2 == 0 and _HEX.issuperset(was):
         return _STARS_IN_HEX * (size // 2)
     new = bytearray(was)
@@ -513,10 +512,7 @@ def _fill(was: bytes, *, is_plain: bool) -> bytes:
 
 # What an erasure takes out: secrets by their rules, or subjects by their names; both say where it stands in bytes.
 
-_BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_")
-_HEX_LETTERS = frozenset("0123456789abcdefABCDEF")
-_BASE64_STARS = "Kioq"
-_HEX_STARS = "2a"
+_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_")
 
 
 class What(Protocol):
@@ -559,7 +555,7 @@ class Secrets:
         for one in find_secrets(text):
             start, stop = whole_characters(data, one.start, one.stop)
             mark = self.redact.mark(one.family, plain_of(one))
-            found.append(Hit(start, stop, one.family, mark, _filler(text[start:stop], one, mark).encode("latin-1")))
+            found.append(Hit(start, stop, one.family, mark, _fill_of_secret(data[start:stop], one, mark.encode())))
         return found
 
 
@@ -584,14 +580,10 @@ def _continues(byte: int) -> bool:
     return byte & 0xC0 == 0x80  # noqa: PLR2004 - UTF-8
 
 
-def _filler(text: str, found: Finding, mark: str) -> str:
+def _fill_of_secret(was: bytes, found: Finding, mark: bytes) -> bytes:
     """Return what stands in the place of a secret: its mark, or stars in the encoding that it was in."""
-    size = len(text)
-    if found.depth and found.secret not in text and _BASE64.issuperset(text):
-        if size % 2 == 0 and _HEX_LETTERS.issuperset(text):
-            return _HEX_STARS * (size // 2)
-        return (_BASE64_STARS * (size // 4 + 1))[:size]
-    return mark + "*" * (size - len(mark)) if size >= len(mark) else "*" * size
+    is_coded = found.depth and found.secret not in was.decode("latin-1") and _BASE64.issuperset(was)
+    return _fill(was, mark, is_plain=not is_coded)
 
 
 # Regular expressions that people write for an erasure: checked before, and stopped where one would never end.

@@ -21,7 +21,7 @@ import zstandard
 from msgspec.structs import replace
 
 from slowwave.errors import CorruptStateError, MovedError, RefusedError, UnreadableError
-from slowwave.files import at_fault_point, fsync_folder, open_file, private_folder, replacement, write_all
+from slowwave.files import at_fault_point, fsync_folder, open_file, private_folder, replacement, walked, write_all
 from slowwave.formats.notes import Note
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Pack:
         except OSError as error:
             raise UnreadableError(path, error.strerror or "cannot be opened") from error
         try:
-            self.table = self._table() if table is None else table
+            self.table = table_of(path, table_bytes(path, self._fd)) if table is None else table
         except BaseException:
             os.close(self._fd)
             raise
@@ -199,9 +199,6 @@ class Pack:
                 found.update(view[:number])
             if found.hexdigest() != file.hash:
                 raise CorruptStateError(self.path, f"{file.path} is not what was packed", REMEDY)
-
-    def _table(self) -> Table:
-        return table_of(self.path, table_bytes(self.path, self._fd))
 
     def _decompressor(self, *, shared: bool) -> zstandard.ZstdDecompressor:
         if not shared:
@@ -430,7 +427,7 @@ class _Writer:
 
     def write(self, wanted: Sequence[Wanted]) -> Table:
         self._put(MAGIC)
-        found = [(one.session, [entry for path in one.paths for entry in _entries(path)]) for one in wanted]
+        found = [(one.session, [entry for path in one.paths for entry in walked(path)]) for one in wanted]
         dictionary = self._dictionary([entry for _, entries in found for entry in entries])
         sessions = tuple(
             msgspec.structs.replace(session, files=tuple(self._entry(path, at) for path, at in entries))
@@ -462,6 +459,8 @@ class _Writer:
             return PackedFile(name, "folder", mode, when)
         if stat.S_ISLNK(at.st_mode):
             return PackedFile(name, "link", mode, when, hash=os.fspath(path.readlink()))
+        if not stat.S_ISREG(at.st_mode):
+            raise RefusedError(f"{path}: is neither a file nor a folder nor a link, so it cannot be archived")
         return self._file(path, at)
 
     def _file(self, path: Path, at: os.stat_result) -> PackedFile:
@@ -502,17 +501,6 @@ def _compare(pack: Pack) -> None:
                         raise CorruptStateError(pack.path, f"{file.path} was not read back as it is", "run it again")
 
 
-def _entries(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """Yield ``path`` and, when it is a folder, everything in it, folders before their content."""
-    at = path.lstat()
-    if not (stat.S_ISREG(at.st_mode) or stat.S_ISDIR(at.st_mode) or stat.S_ISLNK(at.st_mode)):
-        raise RefusedError(f"{path}: is neither a file nor a folder nor a link, so it cannot be archived")
-    yield path, at
-    if stat.S_ISDIR(at.st_mode):
-        for child in sorted(path.iterdir()):
-            yield from _entries(child)
-
-
 def _read(fd: int, into: memoryview) -> int:
     """Fill ``into`` and return how many bytes there were, less than it holds only at the end of the file."""
     done = 0
@@ -521,18 +509,23 @@ def _read(fd: int, into: memoryview) -> int:
     return done
 
 
-# Taking sessions out of a pack for good: a new pack without them takes its place in one step, or nothing changes.
+# Taking sessions out of a pack for good, or changing bytes in it: a new pack takes its place in one step, or nothing
+# changes.
 #
-# The frames of what stays are copied as they are. A dictionary holds pieces of the files that it was trained on, so
-# when one of those goes, it goes, too: the small files that stay are compressed again with one of their own.
+# The frames of what stays as it is are copied as they are. A dictionary holds pieces of the files that it was trained
+# on, so when one of those goes or changes, it goes, too: the small files are compressed again with one of their own.
 
 _BLOCK = 4 << 20
-# what stays of a session: all of it, less of its files, or nothing
+# what a session becomes: the same, less of its files, other rows, or nothing
 Keep = Callable[[PackedSession], PackedSession | None]
+# the file's path and its bytes to its new bytes
+ChangeFile = Callable[[str, bytes], bytes]
 
 
-def rewrite(path: Path, keep: Keep) -> None:
-    """Leave out of a pack what does not stay; a pack in which nothing stays is removed, one that keeps all untouched.
+def rewrite(path: Path, keep: Keep, change: ChangeFile | None = None) -> None:
+    """Leave out of a pack what does not stay, and change its files where that is asked for.
+
+    A pack in which nothing stays is removed, one that keeps all untouched. Places, modes and times stay.
 
     Raises:
         CorruptStateError: it is damaged, or what was written is not read back; it is as it was.
@@ -540,26 +533,28 @@ def rewrite(path: Path, keep: Keep) -> None:
     """
     with Pack(path) as old:
         kept = [left for session in old.table.sessions if (left := keep(session)) is not None]
-        if tuple(kept) == old.table.sessions:
+        if change is None and tuple(kept) == old.table.sessions:
             return
         if kept:
             with replacement(path) as new:
-                _copy(old, kept, new)
+                _copy(old, kept, new, change)
         else:
             at_fault_point("unlink", path)
             path.unlink()
             fsync_folder(path.parent)
 
 
-def _copy(old: Pack, kept: Sequence[PackedSession], new: int) -> None:
+def _copy(old: Pack, kept: Sequence[PackedSession], new: int, change: ChangeFile | None) -> None:
     """Write the sessions that stay, read them back and compare."""
-    copier = _Copier(old, new, kept)
+    copier = _Copier(old, new, kept, change)
     sessions = tuple(replace(one, files=tuple(map(copier.file, one.files))) for one in kept)
     copier.put(ending(Table(VERSION, sessions, copier.dictionary), copier.at))
     with Pack(old.path, os.dup(new)) as pack:
+        if len(pack.table.sessions) != len(kept):
+            raise CorruptStateError(old.path, "was not read back as it was written", "run it again")
         for before, after in zip(kept, pack.table.sessions, strict=True):
             for was, now in zip(before.files, after.files, strict=True):
-                _compare_packs(old, was, pack, now, again=copier.again)
+                copier.compare(was, pack, now)
 
 
 class _Copier:
@@ -568,29 +563,29 @@ class _Copier:
     Attributes:
         at: where the next byte goes.
         dictionary: where the dictionary lies in the new pack.
-        again: what shared the old dictionary is compressed again.
     """
 
-    def __init__(self, old: Pack, new: int, kept: Sequence[PackedSession]) -> None:
+    def __init__(self, old: Pack, new: int, kept: Sequence[PackedSession], change: ChangeFile | None) -> None:
         self._old = old
         self._new = new
+        self._change = change
         self.at = 0
         self.put(MAGIC)
         shared = [file for session in kept for file in session.files if file.shared]
         learnt = sum(file.shared for session in old.table.sessions for file in session.files)
-        self.again = len(shared) < learnt
+        # what shared the old dictionary is compressed again
+        self._again = change is not None or len(shared) < learnt
         self.dictionary = 0, 0
         self._trained: zstandard.ZstdCompressionDict | None = None
         offset, length = old.table.dictionary
-        if self.again:
-            self._trained = train([(file, file.size) for file in shared if file.size], old.read)
+        if self._again:
+            self._trained = train([(file, file.size) for file in shared if file.size], self._plain)
             if self._trained is not None:
                 self.dictionary = self.at, len(data := packed_dictionary(self._trained))
                 self.put(data)
         elif length:
             self.dictionary = self.at, length
             self._raw(offset, length)
-        self._packer = compressor(self._trained)
 
     def put(self, data: bytes) -> None:
         """Write bytes."""
@@ -598,88 +593,50 @@ class _Copier:
         self.at += len(data)
 
     def file(self, file: PackedFile) -> PackedFile:
-        """Copy one file and return where it lies now."""
+        """Write one file and return where it lies now."""
         start = self.at
-        if file.shared and self.again:
-            chunks: list[tuple[int, int]] = []
-            for block in self._old.blocks(file):
-                packed = self._packer.compress(block)
-                chunks.append((len(packed), len(block)))
-                self.put(packed)
-            return replace(file, start=start, chunks=tuple(chunks), shared=self._trained is not None)
-        self._raw(file.start, sum(packed for packed, _ in file.chunks))
-        return replace(file, start=start)
+        if file.kind != "file" or not self._is_anew(file):
+            self._raw(file.start, sum(packed for packed, _ in file.chunks))
+            return replace(file, start=start)
+        plain = self._plain(file)
+        is_shared = file.shared and self._trained is not None
+        packer = compressor(self._trained if is_shared else None)
+        chunks: list[tuple[int, int]] = []
+        for at in range(0, len(plain), CHUNK):
+            packed = packer.compress(plain[at : at + CHUNK])
+            chunks.append((len(packed), min(CHUNK, len(plain) - at)))
+            self.put(packed)
+        check = digest()
+        check.update(plain)
+        return replace(
+            file, size=len(plain), hash=check.hexdigest(), start=start, chunks=tuple(chunks), shared=is_shared
+        )
+
+    def compare(self, was: PackedFile, new: Pack, now: PackedFile) -> None:
+        """Lay what was written beside what it was made of: compressed anew by its hash, else byte for byte."""
+        if was.kind == "file" and self._is_anew(was):
+            found = digest()
+            for block in new.blocks(now):
+                found.update(block)
+            same = found.hexdigest() == now.hash
+        else:
+            length = sum(packed for packed, _ in was.chunks)
+            same = now.chunks == was.chunks and all(
+                self._old.raw(was.start + at, size) == new.raw(now.start + at, size)
+                for at in range(0, length, _BLOCK)
+                for size in [min(_BLOCK, length - at)]
+            )
+        if not same:
+            raise CorruptStateError(self._old.path, f"{was.path} was not read back as it was packed", "run it again")
+
+    def _is_anew(self, file: PackedFile) -> bool:
+        return self._change is not None or (file.shared and self._again)
+
+    def _plain(self, file: PackedFile) -> bytes:
+        data = self._old.read(file)
+        return data if self._change is None else self._change(file.path, data)
 
     def _raw(self, offset: int, length: int) -> None:
         end = offset + length
         for at in range(offset, end, _BLOCK):
             self.put(self._old.raw(at, min(_BLOCK, end - at)))
-
-
-def _compare_packs(old: Pack, was: PackedFile, new: Pack, now: PackedFile, *, again: bool) -> None:
-    """Lay what was copied beside what it was copied from: compressed anew by its hash, else byte for byte."""
-    if was.shared and again:
-        found = digest()
-        for block in new.blocks(now):
-            found.update(block)
-        same = found.hexdigest() == was.hash
-    else:
-        length = sum(packed for packed, _ in was.chunks)
-        same = now.chunks == was.chunks and all(
-            old.raw(was.start + at, min(_BLOCK, length - at)) == new.raw(now.start + at, min(_BLOCK, length - at))
-            for at in range(0, length, _BLOCK)
-        )
-    if not same:
-        raise CorruptStateError(old.path, f"{was.path} was not read back as it was packed", "run it again")
-
-
-# Changing what lies in a pack, byte for byte: a new pack takes its place in one step, or nothing changes.
-#
-# All is compressed anew and without a dictionary, which would hold pieces of what was changed.
-
-# the file's path and its bytes to its new bytes
-ChangeFile = Callable[[str, bytes], bytes]
-ChangeRow = Callable[[dict[str, Any]], dict[str, Any]]
-
-
-def change_pack(path: Path, change: ChangeFile, change_row: ChangeRow) -> None:
-    """Write a pack with changed contents in the place of one; places, modes and times stay.
-
-    Raises:
-        CorruptStateError: it is damaged, or what was written is not read back; it is as it was.
-        OSError: the new pack cannot be written; the old one is as it was.
-    """
-    with Pack(path) as old, replacement(path) as new:
-        write_all(new, MAGIC)
-        at = len(MAGIC)
-        sessions: list[PackedSession] = []
-        for session in old.table.sessions:
-            files: list[PackedFile] = []
-            for file in session.files:
-                data = b""
-                if file.kind == "file":
-                    file, data = _packed(file, change(file.path, old.read(file)), at)  # noqa: PLW2901 - as it is now
-                    write_all(new, data)
-                    at += len(data)
-                files.append(file)
-            inside = tuple(map(change_row, session.inside))
-            notes = tuple(msgspec.convert(change_row(msgspec.to_builtins(note)), Note) for note in session.notes)
-            row = change_row(session.row)
-            sessions.append(replace(session, files=tuple(files), row=row, inside=inside, notes=notes))
-        write_all(new, ending(Table(VERSION, tuple(sessions)), at))
-        with Pack(path, os.dup(new)) as pack:
-            if len(pack.table.sessions) != len(sessions):
-                raise CorruptStateError(path, "was not read back as it was written", "run it again")
-            for session in pack.table.sessions:
-                pack.check(session)
-
-
-def _packed(file: PackedFile, plain: bytes, at: int) -> tuple[PackedFile, bytes]:
-    packer = compressor()
-    pieces = [plain[start : start + CHUNK] for start in range(0, len(plain), CHUNK)]
-    frames = [packer.compress(piece) for piece in pieces]
-    check = digest()
-    check.update(plain)
-    chunks = tuple((len(frame), len(piece)) for frame, piece in zip(frames, pieces, strict=True))
-    new = replace(file, size=len(plain), hash=check.hexdigest(), start=at, chunks=chunks, shared=False)
-    return new, b"".join(frames)

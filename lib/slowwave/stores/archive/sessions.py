@@ -50,9 +50,10 @@ def laid_out(
     with private_place(state_folder(environ) / FOLDER) as base:
         shelf = shelf or Shelf(archive_folder(environ))
         _lay_out(shelf, [one], base)
-        store = _store_of(one, row)
+        # where the session's client keeps those that it may refer to
+        store = client_of(row.dialect).store_of(Path(str(one.session.row.get("path") or row.path)))
         if store is not None and (around or client_of(row.dialect).refers == "id"):
-            others = [other for other in shelf.latest() if _lies_in(other, store)] if around else _ancestors(row, shelf)
+            others = _archived_in(store, shelf) if around else _ancestors(row, shelf)
             _lay_out(shelf, others, base)
             _overlay(store, Path(f"{base}{store}"), client_of(row.dialect).store_names)
         at = session_of_path(Path(f"{base}{row.path}"))
@@ -152,12 +153,6 @@ def _put(pack: Pack, file: PackedFile, base: Path) -> None:
         os.close(fd)
 
 
-def _store_of(one: Shelved, row: SessionRow) -> Path | None:
-    """Return the folder in which a session's client keeps those that it may refer to; None when there is none."""
-    main = str(one.session.row.get("path") or row.path)
-    return client_of(row.dialect).store_of(Path(main))
-
-
 def _ancestors(row: SessionRow, shelf: Shelf) -> list[Shelved]:
     """Return the archived sessions that a fork by reference (Codex) is read together with."""
     found: dict[str, Shelved] = {}
@@ -168,8 +163,8 @@ def _ancestors(row: SessionRow, shelf: Shelf) -> list[Shelved]:
     return list(found.values())
 
 
-def _lies_in(one: Shelved, store: Path) -> bool:
-    return any(file.path.startswith(f"{store}/") for file in one.session.files)
+def _archived_in(store: Path, shelf: Shelf) -> list[Shelved]:
+    return [one for one in shelf.latest() if any(file.path.startswith(f"{store}/") for file in one.session.files)]
 
 
 def _overlay(there: Path, here: Path, names: Iterable[str] | None = None) -> None:

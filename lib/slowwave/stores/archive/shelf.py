@@ -18,7 +18,16 @@ from typing import Any, BinaryIO, NamedTuple, cast
 import msgspec
 
 from slowwave.errors import CorruptStateError, RefusedError, SlowwaveError, UnreadableError
-from slowwave.files import TEMP_PREFIX, at_fault_point, fsync_folder, move_file, open_file, private_folder, write_all
+from slowwave.files import (
+    TEMP_PREFIX,
+    at_fault_point,
+    fsync_folder,
+    hash_of,
+    move_file,
+    open_file,
+    private_folder,
+    write_all,
+)
 from slowwave.formats.sessions import StoreProblem
 from slowwave.locks import is_running, locked_file
 from slowwave.stores.archive.pack import (
@@ -119,15 +128,6 @@ class Shelf:
         """
         return Pack(path, table=self._table(path))
 
-    def holds(self, session: PackedSession) -> bool:
-        """Say whether some pack has a session of this id with at least these files, byte for byte, at these places."""
-        wanted = {_content(file) for file in session.files}
-        return any(
-            wanted <= {_content(file) for file in one.session.files}
-            for one in self.sessions(session.id)
-            if one.session.id == session.id and one.session.dialect == session.dialect
-        )
-
     def restore(self, one: tuple[Path, PackedSession]) -> list[str]:
         """Put everything of a session back where it was, with its modes and times, and return what is worth a word.
 
@@ -222,10 +222,6 @@ def ids_of(session: PackedSession) -> set[str]:
     return {session.id, *(str(row["id"]) for row in session.inside)}
 
 
-def _content(file: PackedFile) -> tuple[str, str, int, str]:
-    return file.path, file.kind, file.size, file.hash
-
-
 def _without(session: PackedSession, ids: Collection[str]) -> PackedSession | None:
     """Return what stays of a session when some ids go; None when all of it goes."""
     from msgspec.structs import replace  # noqa: PLC0415 - only where something is taken out
@@ -290,14 +286,10 @@ class RowsByPath:
 def rows_of(pack: Path, session: PackedSession) -> list[SessionRow]:
     """Return the rows of an archived session and of the sub-agents that went with it, its own first."""
     kept = [session.row, *session.inside] if session.row else [_bare(session), *session.inside]
-    return [_row(one, pack) for one in kept]
-
-
-def _row(kept: dict[str, Any], pack: Path) -> SessionRow:
-    row = msgspec.convert(kept, ShownRow)
-    whole = SessionRow(*msgspec.structs.astuple(row))
-    whole.source, whole.archive = SOURCE, str(pack)
-    return whole
+    rows = [SessionRow(*msgspec.structs.astuple(msgspec.convert(one, ShownRow))) for one in kept]
+    for row in rows:
+        row.source, row.archive = SOURCE, str(pack)
+    return rows
 
 
 def _bare(session: PackedSession) -> dict[str, Any]:
@@ -315,8 +307,6 @@ def _bare(session: PackedSession) -> dict[str, Any]:
 
 
 # Putting an archived session back in its place: every file with name, bytes, mode and time, and nothing replaced.
-
-_BLOCK = 1 << 20
 
 
 def put_back(pack: Pack, session: PackedSession) -> list[str]:
@@ -408,20 +398,12 @@ def _is_there(file: PackedFile) -> bool:
         same = path.is_symlink() and os.fspath(path.readlink()) == file.hash
     else:
         same = path.is_file() and not path.is_symlink() and path.stat().st_size == file.size
-        same = same and _hash(path) == file.hash
+        same = same and hash_of(path, digest) == file.hash
     if not same:
         raise RefusedError(
             f"{path}: something else is there now; move it away, then restore again, or restore it beside (--as NEW-ID)"
         )
     return True
-
-
-def _hash(path: Path) -> str:
-    found = digest()
-    with path.open("rb", buffering=0) as file:
-        while block := file.read(_BLOCK):
-            found.update(block)
-    return found.hexdigest()
 
 
 # Files in packs by a path of their own: that of the pack, and behind it the one that they had in their place.

@@ -18,12 +18,12 @@ from zlib import crc32
 import msgspec
 from msgspec.structs import replace
 
-from slowwave.errors import NotFoundError, UnreadableError
-from slowwave.files import archive_folder, private_folder, state_folder
+from slowwave.errors import UnreadableError
+from slowwave.files import archive_folder, state_folder
 from slowwave.formats.client import LaterDialect, RecordDialect
 from slowwave.formats.lines import read_records, relaxed_collector
 from slowwave.formats.messages import without_reminders
-from slowwave.formats.model import REFUSALS, Injected, Message, SessionFiles, Text, Transcript
+from slowwave.formats.model import REFUSALS, Injected, Message, SessionFiles, Text
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import SUFFIX
 from slowwave.formats.tail import hash_before
@@ -31,27 +31,29 @@ from slowwave.secrets.blocklist import ERASED, Blocked
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.archive.sessions import laid_out
 from slowwave.stores.archive.shelf import Shelf, Shelved
-from slowwave.stores.roots import session_of_file
+from slowwave.stores.catalogue import Cache, is_damage, remove_cache
+from slowwave.stores.roots import session_of_path
 from slowwave.stores.search.words import plain, spaced
 from slowwave.stores.summary import SessionRow, kept_title
 
 VERSION = 2
-_WAIT_S = 10.0
-# Only these say that the file itself is no good; a lock or a full disk passes.
-DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_ERROR)
-
 # The columns of the index and their weights (RFC 0185 of crabtalk).
 WEIGHTS = {"summary": 3.0, "title": 2.0, "user": 1.5, "assistant": 1.0, "tool": 1.3}
 
-_SCHEMA = f"""
-BEGIN;
-CREATE TABLE sessions (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, stamp BLOB NOT NULL, title TEXT NOT NULL,
-  mark BLOB NOT NULL);
-CREATE TABLE segments (number INTEGER PRIMARY KEY, body BLOB NOT NULL);
-CREATE VIRTUAL TABLE words USING fts5({", ".join(WEIGHTS)}, content='', tokenize='unicode61 remove_diacritics 2');
-PRAGMA user_version = {VERSION};
-COMMIT;
-"""
+_CACHE = Cache(
+    "the search index",
+    VERSION,
+    f"""
+    CREATE TABLE IF NOT EXISTS sessions (number INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, stamp BLOB NOT NULL,
+      title TEXT NOT NULL, mark BLOB NOT NULL);
+    CREATE TABLE IF NOT EXISTS segments (number INTEGER PRIMARY KEY, body BLOB NOT NULL);
+    CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+      {", ".join(WEIGHTS)}, content='', tokenize='unicode61 remove_diacritics 2');
+    """,
+    # what was said and is deleted must not stay readable in free pages
+    settings="PRAGMA secure_delete = ON;",
+    look="SELECT number FROM segments LIMIT 1; SELECT rowid FROM words LIMIT 1",
+)
 
 
 def index_path(environ: Mapping[str, str]) -> Path:
@@ -60,91 +62,21 @@ def index_path(environ: Mapping[str, str]) -> Path:
 
 
 def open_index(path: Path, warnings: list[str]) -> sqlite3.Connection:
-    """Return the open index at ``path``; the folder is the user's alone, and so is the file.
+    """Return the open index at ``path``.
 
     Raises:
         UnreadableError: no index can be kept there.
     """
     try:
-        private_folder(path.parent)
-        path.touch(mode=0o600)
-        try:
-            return _opened(path)
-        except sqlite3.DatabaseError as error:
-            if not is_damage(error):
-                raise
-            warnings.append(f"{path}: the search index is damaged or of another version ({error}) and is built anew")
-            remove_index(path)
-            path.touch(mode=0o600)
-            return _opened(path)
+        database = _CACHE.open(path, warnings)
     except (OSError, sqlite3.Error) as error:
         raise UnreadableError(path, f"no search index can be kept ({error})", "see to its folder") from error
+    database.isolation_level = None
+    return database
 
 
 class DamagedIndexError(UnreadableError):
     """The index is no good any more; it has to be built anew."""
-
-
-def is_damage(error: sqlite3.DatabaseError) -> bool:
-    """Say whether an error means that the file itself is no good."""
-    return (error.sqlite_errorcode & 0xFF) in DAMAGE
-
-
-def remove_index(path: Path) -> None:
-    """Remove the index, which is only a cache."""
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
-
-
-class _WrongVersionError(sqlite3.DatabaseError):
-    """The file is an index, but not one of this version."""
-
-    sqlite_errorcode = sqlite3.SQLITE_SCHEMA
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    database = sqlite3.connect(path, timeout=_WAIT_S, isolation_level=None)
-    try:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = NORMAL")
-        # what was said and is deleted must not stay readable in free pages
-        database.execute("PRAGMA secure_delete = ON")
-        version = int(database.execute("PRAGMA user_version").fetchone()[0])
-        if not version:
-            _prepare(database)
-        _check(version or VERSION)
-        database.execute("SELECT number FROM segments LIMIT 1")
-        database.execute("SELECT rowid FROM words LIMIT 1")
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-class _NewerError(sqlite3.OperationalError):
-    """A newer slowwave wrote the file: it is left to that one, and not built anew again and again by both."""
-
-    sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
-
-
-def _check(version: int) -> None:
-    if version > VERSION:
-        raise _NewerError(
-            f"a newer slowwave wrote it, in form {version}, and this one knows {VERSION}: update slowwave"
-        )
-    if version != VERSION:
-        raise _WrongVersionError(f"version {version}, this is {VERSION}")
-
-
-def _prepare(database: sqlite3.Connection) -> None:
-    try:
-        database.executescript(_SCHEMA)
-    except sqlite3.OperationalError:
-        if database.in_transaction:
-            database.execute("ROLLBACK")
-        # another search made it in the same moment
-        if int(database.execute("PRAGMA user_version").fetchone()[0]) != VERSION:
-            raise
 
 
 # What of a message is searched: what people typed, what the model answered, summaries, and the names of tools called.
@@ -319,7 +251,9 @@ class SearchIndex:
     ) -> None:
         self.warnings: list[str] = [] if warnings is None else warnings
         self.path = path
-        self._archived = None if environ is None else archived_in(environ)
+        self._archived: ArchivedSources | None = None
+        if environ is not None and archive_folder(environ).is_dir():
+            self._archived = ArchivedSources(environ)
         self._blocked = blocked
         self.database = open_index(path, self.warnings)
 
@@ -376,7 +310,7 @@ class SearchIndex:
         """
         self.warnings.append(f"{self.path}: the search index is damaged ({reason}) and is built anew")
         self.database.close()
-        remove_index(self.path)
+        remove_cache(self.path)
         self.database = open_index(self.path, self.warnings)
         return self._refresh(rows, waiting)
 
@@ -460,7 +394,8 @@ class SearchIndex:
     def _read_whole(self, key: bytes, row: SessionRow, stamp: bytes, done: Refreshed) -> None:
         """Read a session and put it in the place of what the index had of it."""
         files = files_of(row)
-        transcript = _read(row.dialect, files)
+        # those of its ancestors are found where they were said
+        transcript = client_of(row.dialect).read_own(files)
         by_agent = transcript.kind == "subagent" or row.kind == "subagent"
         mark = mark_of(files.paths, transcript.messages, by_agent=by_agent)
         said = list(said_in(transcript.messages, by_agent=by_agent, blocked=self._blocked))
@@ -533,14 +468,6 @@ class SearchIndex:
         self.database.execute("DELETE FROM sessions WHERE number = ?", (number,))
 
 
-def archived_in(environ: Mapping[str, str]) -> "ArchivedSources | None":
-    """Return the archive of a user, None where nothing is archived."""
-    if not archive_folder(environ).is_dir():
-        return None
-
-    return ArchivedSources(environ)
-
-
 def _segments(said: list[Said]) -> Iterable[list[Said]]:
     """Part messages so that each part has about as much text as a segment may have; there is at least one part."""
     segment: list[Said] = []
@@ -554,11 +481,6 @@ def _segments(said: list[Said]) -> Iterable[list[Said]]:
     yield segment
 
 
-def _read(dialect: str, files: SessionFiles) -> Transcript:
-    """Return a session with the messages that are its own: those of its ancestors are found where they were said."""
-    return client_of(dialect).read_own(files)
-
-
 def _mark(raw: bytes) -> Mark | None:
     """Return the mark that was kept; what cannot be decoded is none, and the session is read as a whole."""
     try:
@@ -568,8 +490,6 @@ def _mark(raw: bytes) -> Mark | None:
 
 
 def _title(row: SessionRow) -> str:
-    from slowwave.stores.search.words import plain  # noqa: PLC0415
-
     # a title that a client keeps beside its sessions was in no catalogue yet
     return plain(kept_title(row.title))
 
@@ -682,10 +602,7 @@ def files_of(row: SessionRow) -> SessionFiles:
     """
     if row.parts < 2 or not row.path.endswith(SUFFIX):  # noqa: PLR2004 - one file
         return SessionFiles(row.id, (Path(row.path),))
-    try:
-        found = session_of_file(Path(row.path))
-    except NotFoundError as error:
-        raise UnreadableError(row.path, "is gone") from error
+    found = session_of_path(Path(row.path))
     return SessionFiles(found.id, tuple(Path(found.folder, file.name) for file in found.files))
 
 

@@ -202,7 +202,7 @@ def _places(path: Path, dialect: str) -> Sequence[Place]:
     if kind is not None and not isinstance(kind, ProjectFolder):
         for folder in path.parents[:_MOST_ABOVE]:
             places = kind.places(folder, set(os.listdir(folder)), [])  # noqa: PTH208 - names only
-            if places and any(_holds(place, path) for place in places):
+            if places and any(path.is_relative_to(place.path) for place in places):
                 return places
     folder = path.parent
     if SIDE_FOLDER in folder.parts:
@@ -210,7 +210,3 @@ def _places(path: Path, dialect: str) -> Sequence[Place]:
         at = len(folder.parts) - 1 - folder.parts[::-1].index(SIDE_FOLDER)
         folder = Path(*folder.parts[: at - 1])
     return [Place(FOLDER_OF_PROJECT, os.fspath(folder))]
-
-
-def _holds(place: Place, path: Path) -> bool:
-    return path.is_relative_to(place.path)

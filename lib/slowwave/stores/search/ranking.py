@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from slowwave.errors import UnreadableError
 from slowwave.settings import Settings
-from slowwave.stores.catalogue import own_catalogue
+from slowwave.stores.catalogue import is_damage, own_catalogue
 from slowwave.stores.discovery import list_sessions
 from slowwave.stores.search.index import (
     SESSION_SHIFT,
@@ -18,7 +18,6 @@ from slowwave.stores.search.index import (
     Said,
     SearchIndex,
     index_path,
-    is_damage,
     unpacked,
 )
 from slowwave.stores.search.words import Term, folded, forms_of, prepare, snippet_of
@@ -236,7 +235,10 @@ def _hit(database: sqlite3.Connection, row: SessionRow, number: int, score: floa
     """Return a hit with the message that has the most of the rarest terms, in the best segment of the session."""
     # what counted for nothing shows nothing
     telling = [one for one in found if one.scores]
-    best = max(_segments_of(database, number), key=lambda s: sum(one.scores.get(s, 0.0) for one in found))
+    query = "SELECT number FROM segments WHERE number >= ? AND number < ? ORDER BY number"
+    span = (number << SESSION_SHIFT, (number + 1) << SESSION_SHIFT)
+    segments = (segment for (segment,) in database.execute(query, span))
+    best = max(segments, key=lambda s: sum(one.scores.get(s, 0.0) for one in found))
     body = database.execute("SELECT body FROM segments WHERE number = ?", (best,)).fetchone()
     chosen: Said | None = None
     value = 0.0
@@ -249,14 +251,5 @@ def _hit(database: sqlite3.Connection, row: SessionRow, number: int, score: floa
         if weight > value:
             chosen, value = said, weight
     terms = [term for one in telling for term in one.terms]
-    return Hit(row, score, snippet_of(row.title if chosen is None else _shown(chosen), terms), chosen)
-
-
-def _segments_of(database: sqlite3.Connection, number: int) -> list[int]:
-    query = "SELECT number FROM segments WHERE number >= ? AND number < ? ORDER BY number"
-    span = (number << SESSION_SHIFT, (number + 1) << SESSION_SHIFT)
-    return [segment for (segment,) in database.execute(query, span)]
-
-
-def _shown(said: Said) -> str:
-    return said.text or ", ".join(said.tools)
+    shown = row.title if chosen is None else chosen.text or ", ".join(chosen.tools)
+    return Hit(row, score, snippet_of(shown, terms), chosen)

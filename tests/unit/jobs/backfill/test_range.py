@@ -9,8 +9,6 @@ import pytest
 
 from slowwave.errors import NotFoundError, UsageError
 from slowwave.extraction.selection import EXTRACTOR
-from slowwave.jobs.backfill import folder as folder_module
-from slowwave.jobs.backfill.folder import changed_since
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.report import Report
 from tests.unit.jobs.backfill.rig import NOW, World, filled
@@ -133,43 +131,13 @@ def test_an_upgrade_reads_what_an_older_version_read_and_nothing_else(tmp_path: 
     assert "none was read by rules older than" in world.backfill("b5", upgrade=True).warnings[0]
 
 
-def test_what_no_changed_miner_could_touch_is_taken_over_without_being_decoded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    world = filled(tmp_path)
-    world.backfill(limit=5)
-    older(world)
-    monkeypatch.setitem(folder_module.CHANGED, EXTRACTOR, frozenset[str]())
-    report = world.backfill("b2", upgrade=True)
-    assert (report.counts["carried_over"], report.counts.get("bytes_read", 0)) == (5, 0)
-    night = world.extract()
-    assert (night.counts["unchanged"], night.counts["extracted"]) == (5, 7)
-
-
-def test_an_upgrade_adds_what_the_changed_miners_say_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    world = filled(tmp_path, projects=1)
-    world.backfill()
-    every = read_candidates(world.memory("p0"))[0]
-    miners = {c.extractor.rpartition(":")[2] for c in every}
-    one = min(miners - {"repeated"})
-    older(world)
-    path = candidates_path(world.memory("p0"))
-    path.write_bytes(b"".join(x for x in path.read_bytes().splitlines(keepends=True) if b'"extracted"' in x))
-    monkeypatch.setitem(folder_module.CHANGED, EXTRACTOR, frozenset({one}))
-    world.backfill("b2", upgrade=True)
-    # what several sessions show alike is told of the commands that are read again
-    added = {c.extractor.rpartition(":")[2] for c in read_candidates(world.memory("p0"))[0]}
-    assert one in added <= {one, "repeated"}
-
-
-def test_a_preview_says_which_version_read_what_and_what_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_preview_says_which_version_read_what_and_what_is_read_again(tmp_path: Path):
     world = filled(tmp_path)
     world.backfill(limit=5)
     older(world, "offline/2")
     world.backfill("b2", sessions=["00000005-0000-4000-8000-000000000001", "00000006-0000-4000-8000-000000000001"])
     path = candidates_path(world.memory("p1"))
     path.write_bytes(path.read_bytes().replace(f'"{EXTRACTOR}'.encode(), f'"{BEFORE}'.encode()))
-    monkeypatch.setitem(folder_module.CHANGED, EXTRACTOR, frozenset[str]())
     for upgrade in (True, False):
         report = world.backfill("p", action="preview", upgrade=upgrade)
         words = {item.target: item.reason for item in report.items if item.action == "version"}
@@ -177,8 +145,7 @@ def test_a_preview_says_which_version_read_what_and_what_is_read_again(tmp_path:
         assert words["offline/2"].startswith("offline/2: 5 sessions")
         assert "all miners changed since; they are read again" in words["offline/2"]
         assert words[BEFORE].startswith(f"{BEFORE}: 1 session, ")
-        assert "nothing is decoded" in words[BEFORE]
-        assert (report.counts["read_again"], report.counts["taken_over"]) == (5, 1)
+        assert report.counts["read_again"] == 6
 
 
 def test_the_books_of_a_session_that_is_named_are_shown(tmp_path: Path):
@@ -189,14 +156,6 @@ def test_the_books_of_a_session_that_is_named_are_shown(tmp_path: Path):
     shown = {item.target: item.reason for item in covered(world, sessions=names).items if item.action == "session"}
     assert shown[names[0]].endswith("in the books: offline/2")
     assert shown[names[1]] == "not read yet; in the books: nothing"
-
-
-def test_every_version_says_what_it_changed():
-    assert EXTRACTOR in folder_module.CHANGED
-    table = {"offline/2": frozenset({"habit"}), "offline/3": frozenset[str](), "offline/4": frozenset({"task"})}
-    assert changed_since("offline/1", table, "offline/4") == {"habit", "task"}
-    assert changed_since("offline/2", table, "offline/3") == set()
-    assert changed_since("offline/3", {}, "offline/4") is None
 
 
 def covered(world: World, **wanted: Any) -> Report:

@@ -89,7 +89,7 @@ def test_what_could_not_land_raises_an_alarm_and_waits_in_the_status(tmp_path: P
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(landing, "land", full)
+        patch.setattr(landing, "_land", full)
         world.backfill()
     (night,) = nights_of(world)
     assert [alarm.name for alarm in night.alarms] == ["failures"]
@@ -112,7 +112,7 @@ def test_what_could_not_land_keeps_a_run_from_its_end_whatever_its_project_is_ca
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(landing, "land", full)
+        patch.setattr(landing, "_land", full)
         assert "1 of its pieces did not land yet; continue with --resume b1" in world.backfill().warnings[-1]
     (one,), _ = unfinished(world.environ)
     assert one.how == "failed"
@@ -129,15 +129,6 @@ def test_a_session_that_cannot_be_read_keeps_no_run_from_its_end(tmp_path: Path,
     monkeypatch.setattr(job, "_lines", fails)
     assert len(world.backfill().failures) == 3
     assert unfinished(world.environ) == ([], [])
-
-
-def test_a_damaged_list_of_past_runs_costs_a_run_nothing_but_a_warning(tmp_path: Path):
-    world = filled(tmp_path)
-    (backfills_folder(world.environ)).mkdir(parents=True)
-    (backfills_folder(world.environ) / "past.json").write_bytes(b"x")
-    report = world.backfill()
-    assert "past.json: is not a list of past runs" in report.warnings[-1]
-    assert (report.counts["extracted"], unfinished(world.environ)) == (12, ([], []))
 
 
 def test_the_status_says_that_it_is_paused_and_what_goes_on_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -158,7 +149,7 @@ def test_one_whose_process_is_gone_is_unfinished(tmp_path: Path, monkeypatch: py
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(landing, "land", interrupted)
+        patch.setattr(landing, "_land", interrupted)
         with pytest.raises(KeyboardInterrupt):
             world.backfill()
     ((one,), _), (notes_left, _) = unfinished(world.environ), read_notes(world.environ)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from slowwave.errors import UsageError
+from slowwave.jobs import portions
 from slowwave.jobs.backfill import plan, shard
 from slowwave.jobs.backfill.folder import Folder
-from slowwave.jobs.backfill.plan import Deaths
 from slowwave.jobs.backfill.run import begin
-from slowwave.jobs.backfill.shard import reading
+from slowwave.jobs.backfill.shard import Deaths, reading
 from tests.unit.jobs.backfill.rig import World, filled
 
 DEADLY = "00000007"
@@ -29,7 +29,7 @@ def deadly(*given: Any) -> None:
 _extract = shard.extract_one
 
 
-def read_alone(folder: Path, number: int, environ: Any, workers: int, at: int) -> shard.Counts:
+def read_alone(folder: Path, number: int, environ: Any, workers: int, at: int) -> shard.Done:
     """Stand in for the function of the pool: its process knows of no patch of this one."""
     shard.extract_one = deadly
     return shard.read_alone(folder, number, environ, workers, at)
@@ -60,7 +60,7 @@ def test_a_session_that_kills_its_process_is_set_aside_and_the_rest_is_read(
 
 
 def test_a_machine_on_which_every_process_dies_is_not_tried_for_ever(world: World, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(shard, "_begin", os.abort)
+    monkeypatch.setattr(portions, "_end_with_parent", os.abort)
     monkeypatch.setattr(shard, "MOST_DEATHS", 3)
     report = world.backfill()
     assert "a worker process died" in report.failures[0]
@@ -102,7 +102,7 @@ def test_the_settings_say_who_reads_and_the_option_wins(
     assert begun.runner == runner
     if runner == "threads":
         with reading(begun.runner, begun.folder, begun.shards, world.environ) as read:
-            assert read(begun.folder, 0).counts["sessions"] == 2
+            assert read(begun.folder, 0).pieces == 2
     else:
         with pytest.raises(UsageError, match=rf"install slowwave\[{runner}\]"):
             reading(begun.runner, begun.folder, begun.shards, world.environ).__enter__()

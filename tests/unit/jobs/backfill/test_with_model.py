@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from slowwave.jobs.backfill import plan, shard
-from slowwave.jobs.backfill.folder import Folder, Result
+from slowwave.jobs.backfill.folder import Folder, Result, backfills_folder
+from slowwave.jobs.status import unfinished
 from slowwave.memory.candidates import read_candidates
 from slowwave.report import Report
 from tests.faults.backfilled import NOW, fill
@@ -54,6 +55,15 @@ def test_a_preview_foresees_the_tokens_that_are_metered(tmp_path: Path, server: 
     assert foreseen.counts["questions_foreseen"] == report.counts["model_answers"]
     assert foreseen.counts["micro_usd_foreseen"] == pytest.approx(report.counts["model_micro_usd"], rel=0.1)
     assert "measured in 1 earlier backfills" in str(foreseen.items)
+
+
+def test_a_damaged_list_of_past_runs_costs_a_run_nothing_but_a_warning(tmp_path: Path, server: ScriptedServer):
+    world = filled(tmp_path)
+    (backfills_folder(world.environ)).mkdir(parents=True)
+    (backfills_folder(world.environ) / "past.json").write_bytes(b"x")
+    report = world.backfill(overrides=with_model(server))
+    assert any("past.json: is not a list of past runs" in warning for warning in report.warnings)
+    assert (report.counts["extracted"], unfinished(world.environ)) == (12, ([], []))
 
 
 def test_a_sample_tells_as_much(tmp_path: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch):

@@ -267,7 +267,7 @@ def test_only_what_changed_is_read_again(store: Store, monkeypatch: pytest.Monke
     store.search("x")
     assert store.done == Refreshed()
     add(path, claude("user", "walrus", 2))
-    monkeypatch.setattr("slowwave.stores.search.index._read", _never)
+    monkeypatch.setattr("slowwave.stores.search.index.client_of", _never)
     assert store.found("walrus second") == ["b"]
     assert (store.done.read, store.done.continued) == (0, 1)
 
@@ -340,7 +340,7 @@ def test_sessions_of_one_database_are_told_apart(tmp_path: Path, store: Store, m
     opencode_files.database(store.folder, first, second)
     assert store.found("zebra") == ["ses_two2"]
     assert store.done.read == 1
-    monkeypatch.setattr("slowwave.stores.search.index._read", _never)
+    monkeypatch.setattr("slowwave.stores.search.index.client_of", _never)
     assert store.found("walrus zebra badger") == ["ses_two2", "ses_one1"]
 
 
