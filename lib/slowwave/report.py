@@ -144,6 +144,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("dropped_by_model", "note that the model dropped", "notes that the model dropped"),
         ("old_run_files", "file of an old run removed", "files of old runs removed"),
         ("read_again", "session read again by a newer version", "sessions read again by a newer version"),
+        ("forced", "session read before, and again", "sessions read before, and again"),
         ("rolled_back", "piece taken back", "pieces taken back"),
         ("resumed", "run resumed", "runs resumed"),
         ("skipped", "session passed over", "sessions passed over"),

@@ -338,6 +338,7 @@ _NUMBERS_OF_BACKFILL = {
         ("not_failed", "could not be read, which was not asked for", ""),
         ("beyond_limit", "is beyond the limit", "are beyond the limit"),
         ("read_again", "was read by an older version, and is read again", _OLDER.format(", and are read again")),
+        ("forced", "was read before, and is read again (--force)", "were read before, and are read again (--force)"),
         ("extracted", "was read now", "were read now"),
         ("skipped_by_gate", "is not ready yet (too short, or in use)", "are not ready yet (too short, or in use)"),
         ("unchanged", "had nothing new for the rules", ""),

@@ -54,7 +54,8 @@ class JobParameters(BaseModel):
     force: bool = Field(
         default=False,
         title="Pass the gates",
-        description="Pass the time, session and size gates; never a lock, never a session that somebody works in",
+        description="Pass the time, session and size gates, and in a backfill read again what was read; never a lock, "
+        "never a session that somebody works in",
     )
     store: list[Path] = Field(
         default=[],

@@ -216,11 +216,13 @@ class Landing(Batch):
             if not self._is_still_wanted(entry, before) or self._is_erased(entry):
                 continue
             found = self._unerased(entry.candidates)
+            # what was read again is in the books already
+            ranges = [one for one in entry.ranges if not _is_in(one, before.of(one.session.id, one.extractor))]
             if entry.is_mined:
-                new = self.add(found, entry.ranges, entry.quarantined)
+                new = self.add(found, ranges, entry.quarantined)
             else:
                 new = [c for c in found if c.id not in self._ids]
-                self.take(new, entry.ranges)
+                self.take(new, ranges)
             self.report.count("candidates", len(new))
         self._refuse(result.refused)
         for file, failures in result.failures.items():
@@ -295,6 +297,11 @@ class Landing(Batch):
         there = self._failures_there[file]
         fresh = [one for one in failures if there.get(one.session) != one]
         self._lines.setdefault(file, []).extend(msgspec.json.encode(one) for one in fresh)
+
+
+def _is_in(wanted: ExtractedRange, known: Iterable[ExtractedRange]) -> bool:
+    """Say whether a range was recorded, whenever that was."""
+    return any(msgspec.structs.replace(one, at=wanted.at) == wanted for one in known)
 
 
 def _key(entry: Entry) -> tuple[str, str, str] | None:

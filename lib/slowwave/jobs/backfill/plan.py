@@ -324,16 +324,19 @@ def _nothing_of(plan: Plan) -> str:
         return "no session of the range is left to try again: each could be read, or was never tried"
     if plan.wanted.upgrade:
         return f"no session of the range is left to read again: none was read by rules older than {EXTRACTOR}"
-    why = "nothing of the range is left to read: what a night or an earlier backfill has read is not read twice"
-    why += ", and --force only lets in what is too short or in use" if plan.force else ""
-    return f"{why}; to see a backfill at work, on sessions that come with slowwave: slowwave run backfill --sample DIR"
+    if plan.force:
+        return "nothing of the range can be read: slowwave run backfill --coverage says why"
+    return (
+        "nothing of the range is left to read: a night or an earlier backfill has read it; "
+        "--force reads it again, which adds only what was not found before"
+    )
 
 
 def _due(
     project: Project, ledger: Ledger, run: Run, wanted: Wanted, counts: Counter[str], warnings: list[str]
 ) -> Iterator[StoredSession]:
     """Yield the sessions of a project that are to be read, and count the others by what they are."""
-    kinds = _kinds(wanted)
+    kinds = _kinds(wanted, force=run.force)
     for session in project.sessions:
         try:
             state = ledger.state(session, force=run.force)
@@ -342,15 +345,18 @@ def _due(
             counts["unreadable"] += 1
             continue
         if state.kind in kinds:
+            counts["forced"] += state.kind == "read"
             yield session
         else:
             counts[f"not_{state.kind}" if state.kind in TO_READ else state.kind] += 1
 
 
-def _kinds(wanted: Wanted) -> Sequence[Kind]:
+def _kinds(wanted: Wanted, *, force: bool) -> Sequence[Kind]:
     if wanted.retry_failed:
         return FAILED
-    return ("older",) if wanted.upgrade else TO_READ
+    if wanted.upgrade:
+        return ("older",)
+    return (*TO_READ, "read") if force else TO_READ
 
 
 def cut(

@@ -173,7 +173,8 @@ class Collected(Batch):
         self.result = Result()
         self._known += seed.candidates
         self._ids |= {c.id for c in seed.candidates}
-        self.ranges.add(seed.ranges)
+        if not plan.force:  # which reads again what was read
+            self.ranges.add(seed.ranges)
         self._refused = {one.session: one for one in seed.refused}
         self._failed = {one.session: one for one in seed.failures}
 

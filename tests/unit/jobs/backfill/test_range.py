@@ -1,5 +1,6 @@
 """Which sessions a backfill reads: by time, project, dialect, id and number; what it does with what was read before."""
 
+import json
 import os
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -129,6 +130,26 @@ def test_an_upgrade_reads_what_an_older_version_read_and_nothing_else(tmp_path: 
     assert {c.id for p in world.store.glob("*/memory") for c in read_candidates(p)[0]} == known
     assert world.backfill("b4", upgrade=True).counts["in_range"] == 12
     assert "none was read by rules older than" in world.backfill("b5", upgrade=True).warnings[0]
+
+
+def test_force_reads_all_of_the_range_again_and_adds_only_what_was_not_found(tmp_path: Path):
+    world = filled(tmp_path)
+    world.backfill()
+    before = world.memories()
+    assert "--force reads it again" in world.backfill("b2").warnings[0]
+    report = world.backfill("b3", force=True)
+    assert (report.counts["forced"], report.counts["extracted"]) == (12, 12)
+    assert not report.counts.get("candidates")
+    assert world.memories() == before
+    # what was lost of the facts is found again, and taken back with the run
+    path = candidates_path(world.memory("p0"))
+    lines = path.read_bytes().splitlines(keepends=True)
+    kept = [line for line in lines if not json.loads(line).get("category")]
+    path.write_bytes(b"".join(kept))
+    report = world.backfill("b4", force=True)
+    assert report.counts["candidates"] == len(lines) - len(kept) > 0
+    world.backfill(action="rollback", backfill="b4")
+    assert path.read_bytes() == b"".join(kept)
 
 
 def test_a_preview_says_which_version_read_what_and_what_is_read_again(tmp_path: Path):
