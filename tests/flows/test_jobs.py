@@ -144,7 +144,8 @@ def test_a_second_night_is_skipped_with_its_reason_and_changes_nothing(
 
     assert (state.type.value, state.name) == ("COMPLETED", "Skipped")
     due = "1.0 h since the last dream (2026-03-09 06:30 UTC), 20 h needed: the next is due 2026-03-10 02:30 UTC"
-    assert state.message == f"nightly r2 did nothing: quill, tern: {due}."
+    forced = "To run it all the same: slowwave run nightly --force"
+    assert state.message == f"nightly r2 did nothing: quill, tern: {due}. {forced}"
     assert tree(store) == before
 
 

@@ -35,6 +35,7 @@ from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, SlowwaveE
 from slowwave.files import agent_around
 from slowwave.jobs.review import Decision, Desk, Waits
 from slowwave.locks import beside_jobs
+from slowwave.quantities import counted
 from slowwave.stores.projects import short_names
 
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
@@ -321,7 +322,9 @@ class Sitting:
         """Return what may be answered; of what came from one message with others, say with how many."""
         number = len(self._desk.of_message(waits))
         if number > 1:
-            told = f"{number} of what waits came from one message, which begins: {self._desk.first_words(waits)}"
+            others = f"{counted(number - 1, 'more note')}, also such as wait for evidence,"
+            told = f"this and {others} came from one message; [m] rejects all {number}. It begins: "
+            told += self._desk.first_words(waits)
             for line in wrapped(told, first="  ", rest="    ", width=screen_width()):
                 say(line)
         more = ["message"] if number > 1 else []

@@ -296,6 +296,8 @@ def of_nights(past: "Lately") -> Iterator[str]:
         how = "" if not night.failed else f"; {last_good if past.last_good else 'every run so far had failures'}"
         when = f"{short_time(night.at)}, {_ago(past.hours or 0)}"
         yield f"Last run: {night.job} of {when}: {(bad if night.failed else good)(state(night))}{how}"
+        if (since := past.since) is not None:
+            yield f"Since then: {since.job} of {short_time(since.at)}: {(bad if since.failed else good)(state(since))}"
         if unanswered := night.counted("model_postponed"):
             what = counted(unanswered, "question")
             yield f"  model      {what} got no answer and wait for the next run; {_ASK}"

@@ -81,7 +81,11 @@ def candidate_of(
     # of a question and its answer the answer is what counts
     quote = quote[-MOST_QUOTE:] if isinstance(item, Chosen) else _cut(quote, MOST_QUOTE)
     spans = dict.fromkeys(span for one in note.items for span in one.sources)
-    evidence = tuple(_evidence(span, paths, quote) for span in spans)
+    # where it was asked stands what the chosen option was said to mean
+    meanings = [option.description for option in item.chosen] if isinstance(item, Chosen) else []
+    asked = _cut(one_line(redact(" ".join(filter(None, meanings)))), MOST_QUOTE)
+    told = {item.sources[0]: asked} if asked and len(item.sources) > 1 else {}
+    evidence = tuple(_evidence(span, paths, told.get(span, quote)) for span in spans)
     return Candidate(
         candidate_id(session, note.category, text, evidence),
         note.category,

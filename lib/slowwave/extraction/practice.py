@@ -89,7 +89,7 @@ def _together(runs: Sequence[Ran]) -> list[Note]:
     shown = tuple(sorted(calls.values(), key=lambda ran: ran.order))[:_MOST_SHOWN]
     quote = "; ".join(calls)
     line = f"Changes are checked with {', '.join(f'`{text}`' for text in calls)}"
-    return [Note("checks", "pattern", line, _TOGETHER, "command_outcome", shown, quote, "cmd:commit", quote)]
+    return [Note("checks", "pattern", line, _TOGETHER, "command_outcome", shown, quote, "cmd:checks", quote)]
 
 
 def _take_checks(item: Ran, since: dict[str, Ran], passed: set[str]) -> None:

@@ -317,7 +317,10 @@ def outcome_of(report: Report, *, dry_run: bool = False) -> Outcome:
     if dry_run:
         return Outcome("Planned", f"{run} was a dry run and changed nothing: it {_deeds(report)}.")
     if not report.did_something:
-        return Outcome("Skipped", f"{run} did nothing: {_refusals(report)}.")
+        refusals = _refusals(report)
+        if report.job in REMEMBERING and not refusals:
+            return Outcome("Completed", f"{run} looked at everything and found nothing new.")
+        return Outcome("Skipped", f"{run} did nothing: {refusals or 'there was nothing new'}.")
     return Outcome("Completed", f"{run} {_deeds(report)}.")
 
 
@@ -332,7 +335,7 @@ def _failed_share(report: Report) -> float:
 
 
 def _refusals(report: Report) -> str:
-    """Say why nothing was done, and for whom: what is so of most projects first."""
+    """Say why nothing was done, and for whom: what is so of most projects first; "" where nothing held it back."""
     closed = [gate for gate in report.gates if gate.is_told]
     names = short_names(gate.project for gate in closed)
     found: dict[str, dict[str, None]] = {}
@@ -342,7 +345,7 @@ def _refusals(report: Report) -> str:
     rows = [f"{_some_of(list(who))}: {reason}" for reason, who in ordered]
     if left := report.counts.get("skipped_by_gate", 0):
         rows.append(counted("skipped_by_gate", left))
-    return _joined(rows) if rows else "there was nothing new"
+    return _joined(rows)
 
 
 def _some_of(names: Sequence[str]) -> str:

@@ -237,6 +237,7 @@ class Lately(msgspec.Struct):
     stopped: list[Night] = []  # runs that never came to their end, and that no run has told of yet
     ahead: str = ""  # why the last run lies in the future, or ""
     problems: list[str] = []  # what of the history cannot be read
+    since: Night | None = None  # the last run of another job, where it began later than the last
 
 
 def lately(model: ModelSettings, environ: Mapping[str, str], now: datetime) -> Lately:
@@ -254,6 +255,8 @@ def lately(model: ModelSettings, environ: Mapping[str, str], now: datetime) -> L
     remembering = [night for night in nights if night.job in REMEMBERING]
     if remembering:
         last = found.last = remembering[-1]
+        ended = [night for night in nights if night.outcome != STOPPED]
+        found.since = ended[-1] if ended and ended[-1].began > last.began else None
         found.hours = round((now - last.began).total_seconds() / 3600, 2)
         if last.began > now:
             found.ahead = f"it is {now:%Y-%m-%d %H:%M} UTC, before the last run began: the clock was moved"

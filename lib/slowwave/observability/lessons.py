@@ -278,8 +278,8 @@ class _Telling:
         shown = {event.memory for event in self._ended}
         for event in self._ended:
             old, now = self._said.get(event.memory), self._said.get(event.successor)
-            if old is None:
-                continue
+            if old is None or event.memory in self._fresh:
+                continue  # what came and went in one dream was never remembered
             if now is None or now.key == RETRACTS:
                 changes.append(self._change("dropped", old, "", f"taken back: {now.text}" if now else event.reason))
             else:

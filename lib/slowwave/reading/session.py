@@ -165,15 +165,21 @@ class _Reader:
         elif result.is_error:
             self._failed(call.name, result.text, self._place(message, called_at, span))
         else:
-            self._chosen(call, args, result, span, message)
+            self._chosen(call, args, result, (called_at, span), message)
 
     def _chosen(
-        self, call: ToolCall, args: Mapping[str, object], result: ToolResult, span: Span, message: Message
+        self,
+        call: ToolCall,
+        args: Mapping[str, object],
+        result: ToolResult,
+        spans: tuple[Span, Span],
+        message: Message,
     ) -> None:
+        span = spans[-1]
         for asked, answer, notes in answers_in(call.name, args, result, span.raw):
             options = tuple(Option(self._clean(o.label), self._clean(o.description)) for o in asked.options or ())
             words = (self._clean(asked.words), self._clean(asked.header))
-            place, is_multiple = self._place(message, span), asked.several or asked.multiple
+            place, is_multiple = self._place(message, *spans), asked.several or asked.multiple
             self.reading.items.append(Chosen(*place, *words, options, self._clean(answer), is_multiple))
             self._person(notes, span, message, "choice")
 

@@ -216,8 +216,8 @@ def runs(settings: Settings, environ: Mapping[str, str], now: datetime) -> Check
     if past.ahead:
         return Check("runs", ok=False, seen=past.ahead, fix="set this machine's clock; later nights pass by themselves")
     seen = f"{len(past.at_work)} at work, none stopped"
-    if past.last is not None:
-        seen += f"; the last one, {past.last.job}, ended: {state(past.last)}"
+    if (last := past.since or past.last) is not None:
+        seen += f"; the last one, {last.job}, ended: {state(last)}"
     return Check("runs", ok=True, seen=seen)
 
 

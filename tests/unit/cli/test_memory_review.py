@@ -272,7 +272,9 @@ def test_a_person_who_goes_through_it_is_told_how_many_a_message_brought(
     report(house)
     assert sit(house, "ml") == 5
     shown = capsys.readouterr().out
-    assert "3 of what waits came from one message, which begins: Findings of the audit." in shown
+    told = " ".join(shown.split())
+    assert "this and 2 more notes, also such as wait for evidence, came from one message; [m] rejects all 3." in told
+    assert "It begins: Findings of the audit." in told
     assert "3 decided, 1 left." in shown
     assert [waits.ask.text for waits in desk(house).waiting()] == [OTHER]
     # taken back, it is asked again

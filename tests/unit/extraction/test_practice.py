@@ -67,7 +67,7 @@ def test_a_line_does_not_say_more_than_its_command_does(tmp_path: Path, line: st
 
 def test_the_projects_own_checks_for_several_purposes_are_told_in_one_line(tmp_path: Path) -> None:
     (note,) = found("checks", tmp_path, runs("make test", "just lint", "make test", "pytest"))
-    assert (note.text, note.key) == ("Changes are checked with `make test`, `just lint`", "cmd:commit")
+    assert (note.text, note.key) == ("Changes are checked with `make test`, `just lint`", "cmd:checks")
     assert len(note.items) == 2
     assert found("routine", tmp_path, runs("make test", "just lint", "make test")) == []
     for one in (runs("make test"), runs("pytest", "ruff check ."), runs("make test", "make build")):

@@ -30,8 +30,10 @@ def test_closed_gates_are_skipped_with_their_reasons_and_for_whom() -> None:
     assert outcome.message == "nightly r1 did nothing: a, b: 2.0 of 24.0 hours passed; a: held by 7."
 
 
-def test_no_gate_and_no_work_is_skipped_as_well() -> None:
-    assert outcome_of(report()).message == "nightly r1 did nothing: there was nothing new."
+def test_what_nothing_held_back_is_completed_also_where_nothing_was_new() -> None:
+    outcome = outcome_of(report())
+    told = "nightly r1 looked at everything and found nothing new."
+    assert (outcome.name, outcome.message) == ("Completed", told)
 
 
 def test_sessions_that_were_read_and_gave_nothing_are_work_all_the_same() -> None:

@@ -47,7 +47,7 @@ def test_lines_that_an_agent_wrote_over_go_to_their_page_and_many_that_are_gone_
     folder.dream()
     before = folder.read("MEMORY.md")
     (folder.memory / "MEMORY.md").write_text("# Memory\n")
-    assert "5 lines were gone from MEMORY.md at once" in folder.dream().warnings[0]
+    assert "5 lines gone from MEMORY.md at once" in folder.dream().warnings[0]
     assert sorted(folder.read("MEMORY.md").split()) == sorted(before.split())
     folder.clock.advance(days=1)
     folder.agent_writes("MEMORY.md", "# Memory\n\n- The agent's own\n", at="2026-11-20T22:00:00.000Z")

@@ -57,11 +57,11 @@ def test_a_first_dream_has_new_memories_and_a_later_one_what_it_replaced(house: 
     assert of(house, second) == [("replaced", PNPM, NPM)]
 
 
-def test_what_is_replaced_in_the_dream_that_learns_it_is_told_once(house: House) -> None:
+def test_what_came_and_went_in_one_dream_is_not_told(house: House) -> None:
     packages(house, NPM, "npm", "s1", "2026-11-18T10:00:00Z")
     packages(house, PNPM, "pnpm", "s2", "2026-11-19T10:00:00Z")
     (dream,) = house.dream().dream_ids
-    assert of(house, dream) == [("replaced", PNPM, NPM)]
+    assert of(house, dream) == [("new", PNPM, "")]
 
 
 def test_what_is_taken_back_is_dropped_with_the_words_that_ended_it(house: House) -> None:

@@ -317,7 +317,9 @@ def _close(run: Folder, plan: Plan, environ: Mapping[str, str], report: Report) 
     run.note("done", msgspec.json.encode(report.counts))
     run.drop_work()
     remove_leftovers(run.path, below=True)
-    report.items.append(Item(plan.run_id, "done", f"take it back with --rollback {plan.run_id}"))
+    found = report.counts.get("candidates", 0)
+    told = f"take it back with --rollback {plan.run_id}" if found else "nothing was found that was not known"
+    report.items.append(Item(plan.run_id, "done", told))
 
 
 def _worst(failures: Sequence[str]) -> str:
