@@ -127,7 +127,9 @@ def _configure_all(every: argparse._ArgumentGroup) -> None:  # pyright: ignore[r
     add_project_option(every)
     every.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
     every.add_argument(
-        "--force", action="store_true", help="ignore the gates of time, sessions and size (never the lock)"
+        "--force",
+        action="store_true",
+        help="ignore the gates of time, sessions and size (never the lock); backfill: read again what was read",
     )
     every.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
     way = every.add_mutually_exclusive_group()

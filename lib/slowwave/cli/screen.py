@@ -75,6 +75,8 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
         yield ""
         is_left = report["failures"] or (report["job"] == "erase" and report["counts"].get("refused"))
         yield "Nothing was done." if is_left else "Nothing to do."
+        if not is_left and any(gate["gate"] in ("time", "sessions") and not gate["passed"] for gate in report["gates"]):
+            yield f"To run it all the same: slowwave run {report['job']} --force{screen.options}"
 
 
 def show(report: dict[str, Any], *, dry_run: bool, whole: bool = False, options: str = "") -> None:

@@ -111,7 +111,7 @@ def test_one_of_a_thing_is_not_told_as_several(name: str, words: str) -> None:
 def test_a_closed_gate_is_shown_with_its_reason_and_that_there_is_nothing_to_do():
     shown = screen(Report("nightly", gates=[Gate("time", KEY, passed=False, reason="1 h since the last dream")]))
     assert "shop: 1 h since the last dream" in shown
-    assert shown.endswith("Nothing to do.")
+    assert shown.endswith("Nothing to do.\nTo run it all the same: slowwave run nightly --force")
 
 
 def test_failures_do_not_read_as_nothing_to_do():

@@ -504,7 +504,7 @@ def roll_back(run: Folder, report: Report) -> None:
         else:
             report.count("rolled_back", number)
             if number:
-                report.items.append(Item(memory, "rolled-back", f"{counted('rolled_back', number)} taken back", memory))
+                report.items.append(Item(memory, "rolled-back", counted("rolled_back", number), memory))
 
 
 def _landings(run: Folder) -> Iterator[Landed]:
