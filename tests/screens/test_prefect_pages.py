@@ -49,7 +49,7 @@ SHORTENED = {f"cut: {name}" for name in ("Deployment", "compact", "consolidate")
 BROKEN = re.compile(r"not found|something went wrong|can.t connect|internal server error", re.IGNORECASE)
 
 # what the log of a night says of each dream
-PHASES = [": orient: ", ": gather: ", ": consolidate: ", ": prune: "]
+PHASES = ["oriented on ", ", gathered ", ", consolidated ", ", pruned "]
 
 # chooses the tab TAB where tabs are a list
 CHOOSE = """
