@@ -7,7 +7,6 @@ where it is none, with everything in it. A backfill, retention and an erasure ha
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +154,6 @@ def ask_lines(
     keys. With ``opening``, which returns the first line of the message of one, those of one message stand together.
     """
     every = by_reason(asks)
-    numbers = count(1)
     for why, alike in by_reason(asks[:shown]).items():
         if why:
             yield from wrapped(f"{why} ({len(every[why])}):", first="  ", rest="  ", width=width)
@@ -168,10 +166,10 @@ def ask_lines(
                 told = f"{together[ask.message]} of one message, which begins: {opening(ask)}"
                 yield from wrapped(shortened(told, width - 4 if width else 100), first="    ", width=width)
             about = "; ".join(filter(None, [f"{ask.confidence:.0%}" * bool(ask.confidence), "" if why else ask.why]))
-            mark = f"{next(numbers):>4}  "
-            yield from wrapped(f"{names[ask.project]}: {ask.text}  ({about})", first=mark, rest=" " * 6, width=width)
+            told = f"{names[ask.project]}: {ask.text}  ({about})"
+            yield from wrapped(told, first="  - ", rest=" " * 4, width=width)
             if is_named:
-                yield dim(f"      {ask.id}")
+                yield dim(f"    {ask.id}")
 
 
 def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[str]:

@@ -214,7 +214,7 @@ def _remove(args: argparse.Namespace) -> int:
         for line in (*(f"  {one}" for one in what), *(f"  stays: {one}" for one in found.kept)):
             say(line)
     for name in found.alive if found.pool else ():
-        warn(f"{name} of pool {args.pool} was heard of a moment ago: a worker that goes on makes the pool again")
+        warn(f"{name} of pool {args.pool} was at work a moment ago; unless you stopped it, it makes the pool again")
     if what and not args.apply:
         options = f" --pool {args.pool}" if args.pool != POOL else ""
         say(f"Stop the workers of the pool first, then: slowwave deploy --remove --apply{options}")

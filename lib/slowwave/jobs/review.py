@@ -126,8 +126,8 @@ class Desk:
         """
         found = [w for w in self.waiting() if name and w.is_called(name) and project in ("", w.folder.project)]
         if len(found) != 1:
-            much = f"{len(found)} things that are called {name!r} wait" if found else f"nothing called {name!r} waits"
-            raise NotFoundError(self._as_memory(name) or f"{much} for you; slowwave review lists what does")
+            much = f"{len(found)} ids begin with {name!r}" if found else f"nothing called {name!r} waits for you"
+            raise NotFoundError(self._as_memory(name) or f"{much}; slowwave review lists what waits")
         return found[0]
 
     def of_message(self, waits: Waits) -> list[Waits]:
