@@ -117,6 +117,21 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
     assert orjson.loads(again.stdout)["dream_ids"] == []
     names = {r["state"]["name"] for r in call(api, "/flow_runs/filter", {}) if r["deployment_id"] is None}
     assert names == {"Skipped"}
+    what_was_deployed_is_taken_out(api, env)
+
+
+def what_was_deployed_is_taken_out(api: str, env: dict[str, str]) -> None:
+    """Look what would be taken out, which changes nothing, and take it out; what is not slowwave's stays."""
+    every = ("deployments", "automations", "work_pools")
+    call(api, "/work_pools/", {"name": "theirs", "type": "process"})
+    before = {name: len(call(api, f"/{name}/filter", {})) for name in every}
+    looked = run("slowwave", "deploy", "--remove", **env)
+    assert looked.returncode == 0, looked.stderr
+    assert {name: len(call(api, f"/{name}/filter", {})) for name in every} == before
+    taken = run("slowwave", "deploy", "--remove", "--apply", **env)
+    assert taken.returncode == 0, taken.stderr
+    assert call(api, "/deployments/filter", {}) == call(api, "/automations/filter", {}) == []
+    assert [pool["name"] for pool in call(api, "/work_pools/filter", {})] == ["theirs"]
 
 
 def the_scheduler_makes_the_runs_of_every_schedule_that_is_on(api: str) -> None:

@@ -178,6 +178,22 @@ def test_what_is_reworded_or_rejected_goes_from_the_inbox(visitor: Visitor) -> N
     assert [one.text for one in others if one.id not in left] == ["No, please don't use npm here"]
 
 
+def test_all_that_came_from_one_message_is_rejected_by_one_button_and_taken_back(visitor: Visitor) -> None:
+    before = [waits.ask for waits in visitor.waiting()]
+    first = next(one for one in before if one.text.startswith("I prefer pnpm"))
+    together = {one.id for one in before if one.message == first.message}
+    assert len(together) == 2
+    assert visitor.ask()[2].count("Reject all 2 of this message") == 2
+    form = visitor.form()
+    visitor.ask(form={"form": form["form"], "id": first.id, "project": first.project, "do": "message"})
+    page = visitor.ask()[2]
+    assert "Rejected: all 2 of one message" in page
+    assert {one.id for one in before} - {waits.ask.id for waits in visitor.waiting()} == together
+    (undo,) = re.findall(r'name="id" value="([^"]+)"><button name="do" value="undo">', page)
+    visitor.ask(form={"form": form["form"], "id": undo, "do": "undo"})
+    assert [waits.ask.id for waits in visitor.waiting()] == [one.id for one in before]
+
+
 @pytest.mark.parametrize("what", [{"do": "delete"}, {"id": "zzz", "do": "accept"}, {"do": "edit", "text": " "}])
 def test_what_cannot_be_done_is_told_on_the_page(visitor: Visitor, what: dict[str, str]) -> None:
     before = visitor.texts()
