@@ -224,8 +224,8 @@ def published_retention(tally: Tally) -> State[dict[str, Any]]:
 
 
 def _all_the_same(report: Report) -> str:
-    """Say how a run does not wait for what its gates wait for, "" where they stop nothing that could be forced."""
-    if not any(gate.gate in ("time", "sessions") and gate.is_told for gate in report.gates):
+    """Say how a run does not wait for what its gates wait for, "" where a forced one would find nothing."""
+    if not any(gate.is_worth_forcing for gate in report.gates):
         return ""
     name = deployment.name
     given = """--param params='{"force": true}'"""

@@ -9,6 +9,8 @@ from slowwave.quantities import counted as number_of
 
 # How the reason of a project's "skip" begins when what its other items name was not done but waits for a person.
 PARKED_FOR_REVIEW = "parked for review"
+# How the reason of a project begins over which a dream went and found nothing.
+NOTHING_TO_DO = "nothing to do: "
 # Why a dream waits that nothing is wrong with; any other reason is that it would lose too much.
 BY_SETTING = "consolidation.mode is review"
 # The gate that stops what only somebody who names a number lets through.
@@ -187,18 +189,28 @@ def readable(number: float) -> str:
     return f"{number:.1f} TB"
 
 
-class Gate(msgspec.Struct, frozen=True):
+# what a forced run does not ask: the gates of a dream, and those of a session that is short or goes on
+_FORCED = ("time", "sessions", "messages", "tool_calls", "open_call")
+
+
+class Gate(msgspec.Struct, frozen=True, omit_defaults=True):
     """A gate's decision, with its reason, whichever way it went."""
 
     gate: str
     project: str
     passed: bool
     reason: str
+    nothing_waits: bool = False  # shut, and nothing that was noted waits behind it
 
     @property
     def is_told(self) -> bool:
         """Whether a person is told that it is shut: sessions are only counted, but one that is given up is named."""
         return not self.passed and (self.gate == "breaker" or not self.reason.startswith("session "))
+
+    @property
+    def is_worth_forcing(self) -> bool:
+        """Whether it is shut, a forced run passes it, and something waits behind it."""
+        return not self.passed and not self.nothing_waits and self.gate in _FORCED
 
 
 class Item(msgspec.Struct, frozen=True):

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+from slowwave.consolidation.gates import render_state
 from slowwave.context import Run
 from slowwave.errors import SettingsError, SlowwaveError
 from slowwave.jobs import portions, steps
 from slowwave.jobs.parameters import NightlyParameters, run_of
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
+from slowwave.memory.folder import STATE_FILE
 from slowwave.observability.progress import note_path, read_notes
 from slowwave.report import Report
 from slowwave.samples import build
@@ -143,10 +145,24 @@ def test_a_second_night_is_skipped_with_its_reason_and_changes_nothing(
     state = flow_state("nightly", given(store, now=later, run_id="r2"), monkeypatch)
 
     assert (state.type.value, state.name) == ("COMPLETED", "Skipped")
-    due = "1.0 h since the last dream (2026-03-09 06:30 UTC), 20 h needed: the next is due 2026-03-10 02:30 UTC"
+    since = "1.0 h since the last dream (2026-03-09 06:30 UTC), and nothing new was noted since"
+    assert state.message == f"nightly r2 did nothing: quill, tern: {since}."
+    assert tree(store) == before
+
+
+def test_a_night_that_came_too_soon_for_what_waits_says_when_and_how_to_run_it_now(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = build(own_home, NOW).home
+    flow_state("extract", given(store), monkeypatch)
+    for noted in store.rglob("candidates.jsonl"):
+        (noted.parents[1] / STATE_FILE).write_bytes(render_state(int(NOW.timestamp()) - 3600))
+
+    state = flow_state("nightly", given(store, run_id="r2"), monkeypatch)
+
+    due = "1.0 h since the last dream (2026-03-09 05:30 UTC), 20 h needed: none before 2026-03-10 01:30 UTC"
     forced = "To run it all the same: slowwave run nightly --force"
     assert state.message == f"nightly r2 did nothing: quill, tern: {due}. {forced}"
-    assert tree(store) == before
 
 
 def test_a_dry_run_plans_shows_the_plan_and_changes_nothing(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from slowwave.cli.terminal import (
     settings_of,
     wrapped,
 )
+from slowwave.consolidation.gates import noted_of
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
 from slowwave.files import archive_folder
@@ -76,29 +77,51 @@ def show_list(args: argparse.Namespace) -> int:
             if book.undone_dreams and not at:
                 taken_back += _taken_back(folder, book, names[folder.project], args)
     if not args.json:
-        _say_listed(
-            [lines for lines in every if lines], taken_back, at, carried(args, with_memory=True), is_undone=is_undone
-        )
+        _say_listed([lines for lines in every if lines], taken_back, args, at, is_undone=is_undone)
     return DONE
 
 
 def _say_listed(
-    every: Sequence[Sequence[str]], taken_back: Sequence[str], at: str, options: str, *, is_undone: bool
+    every: Sequence[Sequence[str]], taken_back: Sequence[str], args: argparse.Namespace, at: str, *, is_undone: bool
 ) -> None:
     """Print the memories of each project, what was taken back, and what can be done about one."""
+    options = carried(args, with_memory=True)
     parts = [*every, [line for told in taken_back for line in wrapped(told, rest="  ", width=screen_width())]]
     parts.append(list(wrapped(_HOW.format(options), rest="  ", width=screen_width(), draw=dim)) if every else [])
     for number, lines in enumerate(filter(None, parts)):
         for line in ["", *lines] if number else lines:
             say(line)
-    if not any(parts):
-        nothing = "Nothing is remembered yet: slowwave run nightly --force makes a first dream."
-        if is_undone:
-            nothing = (
-                "Nothing is remembered: a dream was taken back, and what it did is not done again; "
-                f"slowwave memory list --foreign{options} shows the lines that stand there."
-            )
-        say(f"Nothing that is remembered held at {at}." if at else nothing)
+    if any(parts):
+        return
+    if at:
+        say(f"Nothing that is remembered held at {at}.")
+    elif is_undone:
+        say(
+            "Nothing is remembered: a dream was taken back, and what it did is not done again; "
+            f"slowwave memory list --foreign{options} shows the lines that stand there."
+        )
+    else:
+        for line in _nothing_in(args.folders, carried(args)):
+            say(line)
+
+
+def _nothing_in(folders: Sequence[MemoryFolder], options: str) -> Iterator[str]:
+    """Yield why nothing is remembered, and what can be done about it where anything can."""
+    names = short_names(folder.project for folder in folders)
+    by_project = {names[f.project]: noted_of(f.path) for f in folders if not f.is_global}
+    reasons: dict[str, list[str]] = {}
+    for name, noted in by_project.items():
+        reasons.setdefault(noted.told, []).append(name)
+    yield "Nothing is remembered yet" + ("." if not reasons else ":")
+    for reason, projects in reasons.items():
+        yield from wrapped(f"{', '.join(projects)}: {reason}", first="  ", rest="    ", width=screen_width())
+    every = by_project.values()
+    if not every or not all(noted.sessions or noted.facts for noted in every):
+        yield f"slowwave run nightly{options} reads a session once it has come to rest."
+    if any(noted.backlog for noted in every):
+        yield f"slowwave status{options} says when a dream comes; slowwave run nightly --force{options} makes one now."
+    if any(noted.undecided and not noted.backlog for noted in every):
+        yield f"slowwave review{options} asks you about what waits for you."
 
 
 def _taken_back(folder: MemoryFolder, book: Book, name: str, args: argparse.Namespace) -> Iterator[str]:

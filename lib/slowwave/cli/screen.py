@@ -16,7 +16,7 @@ from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, sh
 from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words
-from slowwave.report import LEFT_OUT, Gate, readable
+from slowwave.report import LEFT_OUT, NOTHING_TO_DO, Gate, readable
 from slowwave.report import counted as in_numbers
 from slowwave.stores.projects import short_names
 
@@ -74,7 +74,8 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
         yield ""
         is_left = report["failures"] or (report["job"] == "erase" and report["counts"].get("refused"))
         yield "Nothing was done." if is_left else "Nothing to do."
-        if not is_left and any(gate["gate"] in ("time", "sessions") and not gate["passed"] for gate in report["gates"]):
+        yield from _found_nothing(report["items"], screen)
+        if not is_left and any(msgspec.convert(gate, Gate).is_worth_forcing for gate in report["gates"]):
             yield f"To run it all the same: slowwave run {report['job']} --force{screen.options}"
 
 
@@ -216,22 +217,37 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
 def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
     """Why nothing happened to a project; equal reasons are told once."""
     closed = [gate for gate in gates if msgspec.convert(gate, Gate).is_told]
-    if not closed:
-        return
-    names = short_names(g["project"] for g in closed)
+    if closed:
+        yield ""
+        yield bold("Not now:")
+        yield from _reasons([(gate["project"], gate["gate"], gate["reason"]) for gate in closed], screen)
+
+
+def _found_nothing(items: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
+    """What there was where a dream went over a project and found nothing."""
+    rows = [(i["project"], "", i["reason"].removeprefix(NOTHING_TO_DO)) for i in items if _is_nothing(i)]
+    yield from _reasons(rows, screen)
+
+
+def _is_nothing(item: dict[str, Any]) -> bool:
+    return item["action"] == "keep" and item["reason"].startswith(NOTHING_TO_DO)
+
+
+def _reasons(rows: Iterable[tuple[str, str, str]], screen: Screen) -> Iterator[str]:
+    """Yield reasons with the projects of each, out of projects, what is said in place of one, and reasons."""
+    every = list(rows)
+    names = short_names(project for project, _, _ in every)
     grouped: dict[tuple[str, str], list[str]] = {}
-    for gate in closed:
-        grouped.setdefault((gate["gate"], gate["reason"]), []).append(names[gate["project"]])
-    yield ""
-    yield bold("Not now:")
-    rows = list(grouped.items())
-    for (gate, reason), projects in rows[: screen.most(MOST_ROWS)]:
+    for project, instead, reason in every:
+        grouped.setdefault((instead, reason), []).append(names[project])
+    told = list(grouped.items())
+    for (instead, reason), projects in told[: screen.most(MOST_ROWS)]:
         named = list(dict.fromkeys(filter(None, projects)))
         most = screen.most(MOST_ROWS) or len(named)
         more = f" and {len(named) - most} more" if len(named) > most else ""
-        who = ", ".join(named[:most]) + more or gate
+        who = ", ".join(named[:most]) + more or instead
         yield from wrapped(f"{who}: {reason}", first="  ", rest="    ", width=screen.width)
-    yield from _more(rows, screen)
+    yield from _more(told, screen)
 
 
 def _model(items: Iterable[dict[str, Any]], screen: Screen) -> Iterator[str]:

@@ -167,8 +167,14 @@ def _otherwise(row: "Standing") -> str:
     if row.taken_back:
         return f"taken back {short_time(row.taken_back)}: it learns again from new sessions ({size})"
     closed = next((gate.reason for gate in row.gates if not gate.passed), "")
-    closed = "too few sessions for a dream yet" if closed and closed == _few(row) else closed
-    when = "due for a dream" if row.due else f"next dream {_from_when(row)}" if row.due_at else closed
+    closed = _nothing_waits(row) or ("too few sessions for a dream yet" if closed and closed == _few(row) else closed)
+    when = (
+        "due for a dream"
+        if row.due
+        else f"next dream {_from_when(row)}"
+        if row.due_at and not _nothing_waits(row)
+        else closed
+    )
     new = f"; {counted(row.backlog, 'fact')} not looked at yet" if row.backlog else ""
     return f"{when or 'nothing to dream of'}{new} ({size})"
 
@@ -179,8 +185,15 @@ def _from_when(row: "Standing") -> str:
 
 
 def _few(row: "Standing") -> str:
-    """Return why a project has too few sessions for a dream, "" where it has enough."""
-    return next((gate.reason for gate in row.gates if gate.gate == "sessions" and not gate.passed), "")
+    """Return why a project has too few sessions for a dream, "" where it has enough or nothing to dream of."""
+    return next(
+        (gate.reason for gate in row.gates if gate.gate == "sessions" and not (gate.passed or gate.nothing_waits)), ""
+    )
+
+
+def _nothing_waits(row: "Standing") -> str:
+    """Return why no dream is to come of what there is now, "" where one is."""
+    return next((gate.reason for gate in row.gates if gate.gate == "sessions" and gate.nothing_waits), "")
 
 
 def _rule(rows: "list[Standing]") -> str:
@@ -201,7 +214,7 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
     changed = f"; the last that changed anything: {row.last_change}" if row.last_change else ""
     never = f"taken back {short_time(row.taken_back)}; {_AGAIN}" if row.taken_back else "never"
     yield f"  last dream {short_time(row.last_dream or '') or never}{changed}"
-    if row.due_at:
+    if row.due_at and not _nothing_waits(row):
         yield f"  next due   {_from_when(row)}"
     for gate in row.gates:
         yield f"  {good('pass') if gate.passed else open_to('stop')}       {gate.gate}: {gate.reason}"

@@ -14,7 +14,8 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import Book, read_book
 from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.folder import STATE_FILE, read_or_none
-from slowwave.memory.model import Candidate, iso
+from slowwave.memory.model import Candidate, ExtractedRange, iso
+from slowwave.quantities import counted
 from slowwave.report import Gate
 
 # The gates, cheapest first (seed 000): time, sessions; the third is the lock.
@@ -37,8 +38,13 @@ class Changed:
     is_first: bool = False
 
 
-def time_gate(project: str, last: int | None, now: datetime, min_hours: float) -> Gate:
-    """Pass when the last dream began at least ``min_hours`` ago, or never."""
+def time_gate(
+    project: str, last: int | None, now: datetime, min_hours: float, nothing_waits: Callable[[], bool] = lambda: False
+) -> Gate:
+    """Pass when the last dream began at least ``min_hours`` ago, or never.
+
+    ``nothing_waits`` says whether nothing that was noted waits for the next one; only a shut gate asks it.
+    """
     if last is None:
         return Gate("time", project, passed=True, reason="no dream yet")
     hours = (now.timestamp() - last) / 3600
@@ -47,10 +53,15 @@ def time_gate(project: str, last: int | None, now: datetime, min_hours: float) -
         reason = f"the last dream began {when}, which is in the future: the clock ran backwards"
         return Gate("time", project, passed=False, reason=reason)
     ago = f"{hours:.1f} h" if hours >= 1 else "less than an hour"
-    reason = f"{ago} since the last dream ({when}), {min_hours:g} h needed"
-    if hours < min_hours:
-        reason += f": the next is due {_minute(due_after(last, min_hours))}"
-    return Gate("time", project, passed=hours >= min_hours, reason=reason)
+    since = f"{ago} since the last dream ({when})"
+    if hours >= min_hours:
+        return Gate("time", project, passed=True, reason=f"{since}, {min_hours:g} h needed")
+    if nothing_waits():
+        return Gate(
+            "time", project, passed=False, reason=f"{since}, and nothing new was noted since", nothing_waits=True
+        )
+    reason = f"{since}, {min_hours:g} h needed: none before {_minute(due_after(last, min_hours))}"
+    return Gate("time", project, passed=False, reason=reason)
 
 
 def due_after(last: int, min_hours: float) -> datetime:
@@ -89,22 +100,37 @@ def session_gate(project: str, changed: Changed, min_sessions: int) -> Gate:
     return Gate("sessions", project, passed=number >= min_sessions, reason=reason)
 
 
-def or_after_waiting(few: Gate, since: datetime | None, now: datetime, max_wait: timedelta) -> Gate:
+def or_after_waiting(few: Gate, changed: Changed, noted: "Noted", now: datetime, max_wait: timedelta) -> Gate:
     """Return the gate that too few sessions shut, open when a candidate waits for ``max_wait``.
 
     Args:
         few: the gate as the sessions left it.
-        since: when the oldest candidate that no dream has looked at was said, None when there is none.
+        changed: these sessions.
+        noted: what was noted of the project.
         now: the current time.
         max_wait: how long it may wait for further sessions.
     """
-    day = timedelta(days=1)
+    if not noted.backlog:
+        return Gate(few.gate, few.project, passed=False, reason=_why_none(changed, noted), nothing_waits=True)
+    since, day = noted.since, timedelta(days=1)
     age = "a week" if max_wait == 7 * day else "a day" if max_wait == day else f"{max_wait / day:g} days"
     reason = f"{few.reason}, or once something noted here is {age} old"
     if since is None:
         return Gate(few.gate, few.project, passed=False, reason=reason)
-    reason += f" (the oldest: {max(now - since, timedelta()) / day:.1f} days)"
-    return Gate(few.gate, few.project, passed=now - since >= max_wait, reason=reason)
+    is_old = now - since >= max_wait
+    when = "" if is_old else f", so from {_minute(since + max_wait)} on"
+    reason += f" (the oldest: {max(now - since, timedelta()) / day:.1f} days{when})"
+    return Gate(few.gate, few.project, passed=is_old, reason=reason)
+
+
+def _why_none(changed: Changed, noted: "Noted") -> str:
+    """Say what there is of a project of which nothing waits for a dream."""
+    live = f" ({len(changed.live)} in use)" if changed.live else ""
+    if changed.is_first or not noted.facts:
+        return noted.told + live
+    if not changed.sessions:
+        return f"nothing new since the last dream{live}"
+    return f"{counted(len(changed.sessions), 'session')} changed since the last dream{live}, and nothing new was noted"
 
 
 # ``.consolidation_state.json``: when the last dream of a memory folder began (seed 000, read by Cersei as well).
@@ -152,7 +178,58 @@ def render_state(last: int) -> bytes:
     return b'{\n  "last_consolidated_at": %d,\n  "lock_etag": null\n}' % last
 
 
-# What no dream has looked at yet, and since when it waits.
+# What was noted of a project, what of it no dream has looked at yet, and since when that waits.
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What was noted of a project so far, and what became of it: what every screen says where nothing is remembered."""
+
+    sessions: int  # how many were read
+    facts: int  # how many were noted
+    undecided: int  # those of them that were neither taken nor refused
+    backlog: tuple[tuple[Candidate, str], ...]  # those that no dream has looked at, see :func:`backlog_of`
+
+    @property
+    def since(self) -> datetime | None:
+        """Since when the oldest of the backlog waits: since it was said, or was noted where no record says when.
+
+        None when there is none, or no time is known of any.
+        """
+        times = (min(filter(None, (_known(c.observed_at), noted)), default="") for c, noted in self.backlog)
+        oldest = min(filter(None, times), default="")
+        return datetime.fromisoformat(oldest) if oldest else None
+
+    @property
+    def told(self) -> str:
+        """It in words, without a capital or a full stop."""
+        if not self.sessions and not self.facts:
+            return "no session was read yet"
+        if not self.facts:
+            return f"{counted(self.sessions, 'session was', 'sessions were')} read, and nothing worth a line was found"
+        if self.backlog:
+            number = len(self.backlog)
+            them = "it" if number == 1 else "them"
+            return f"{counted(number, 'fact was', 'facts were')} noted, and no dream has looked at {them} yet"
+        if self.undecided:
+            return f"{counted(self.undecided, 'fact waits', 'facts wait')} for more sessions or for you"
+        return "all that was noted is decided on"
+
+
+def noted_of(memory: Path, noted: Path | None = None) -> Noted:
+    """Return what was noted of a project; the arguments are those of :func:`backlog_of`.
+
+    Raises:
+        CorruptStateError: the state or the ledger is damaged.
+        UnreadableError: a file cannot be read.
+    """
+    if not candidates_path(noted or memory).exists():
+        return Noted(0, 0, 0, ())
+    book, entries = read_book(memory), read_entries(noted or memory)[0]
+    facts = [entry for entry in entries if isinstance(entry, Candidate)]
+    read = {(e.session.dialect, e.session.id) for e in entries if not isinstance(e, Candidate)}
+    undecided = sum(not _is_settled(fact, book) for fact in facts)
+    return Noted(len(read), len(facts), undecided, tuple(_backlog(entries, book, read_state(memory))))
 
 
 def backlog_of(memory: Path, book: Book, noted: Path | None = None) -> list[tuple[Candidate, str]]:
@@ -171,10 +248,15 @@ def backlog_of(memory: Path, book: Book, noted: Path | None = None) -> list[tupl
     """
     if not candidates_path(noted or memory).exists():
         return []
-    last = read_state(memory)
+    return _backlog(read_entries(noted or memory)[0], book, read_state(memory))
+
+
+def _backlog(
+    entries: Iterable[Candidate | ExtractedRange], book: Book, last: int | None
+) -> list[tuple[Candidate, str]]:
     found: list[tuple[Candidate, str]] = []
     open_: list[Candidate] = []
-    for entry in read_entries(noted or memory)[0]:
+    for entry in entries:
         if isinstance(entry, Candidate):
             open_.append(entry)
             continue
@@ -183,25 +265,6 @@ def backlog_of(memory: Path, book: Book, noted: Path | None = None) -> list[tupl
         found += [(c, at) for c in open_ if not _is_settled(c, book) and _is_later(at, last)]
         open_ = []
     return found + [(c, _known(c.observed_at)) for c in open_ if not _is_settled(c, book)]
-
-
-def waiting_since(memory: Path, noted: Path | None = None) -> datetime | None:
-    """Return since when the oldest of them waits: since it was said, or was noted where no record says when.
-
-    None when there is none, or no time is known of any. The arguments are those of :func:`backlog_of`.
-
-    Raises:
-        CorruptStateError: the state or the ledger is damaged.
-        UnreadableError: a file cannot be read.
-    """
-    if not candidates_path(noted or memory).exists():
-        return None
-    times = (
-        min(filter(None, (_known(c.observed_at), noted)), default="")
-        for c, noted in backlog_of(memory, read_book(memory), noted)
-    )
-    oldest = min(filter(None, times), default="")
-    return datetime.fromisoformat(oldest) if oldest else None
 
 
 def _is_settled(candidate: Candidate, book: Book) -> bool:

@@ -5,7 +5,7 @@ transaction that can be undone; it deletes nothing that a person wrote. Without 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from slowwave.consolidation.effect.verdicts import Watch
@@ -14,12 +14,12 @@ from slowwave.consolidation.gates import (
     Changed,
     backlog_of,
     changed_since,
+    noted_of,
     or_after_waiting,
     read_state,
     render_state,
     session_gate,
     time_gate,
-    waiting_since,
 )
 from slowwave.consolidation.inbox import clear_parked, park
 from slowwave.consolidation.lock import DreamLock, held, refusal
@@ -42,7 +42,7 @@ from slowwave.memory.rehearsal import noted_in
 from slowwave.memory.transaction import recover, replace_file
 from slowwave.models.base import LanguageModel, Usage
 from slowwave.quantities import counted
-from slowwave.report import PARKED_FOR_REVIEW, Gate, Item, Report
+from slowwave.report import NOTHING_TO_DO, PARKED_FOR_REVIEW, Gate, Item, Report
 from slowwave.settings import ConsolidationSettings, Settings
 from slowwave.stores.activity import active_reason
 from slowwave.stores.projects import Project
@@ -105,7 +105,7 @@ def consolidate_project(
     if dry_run:
         dream.preview()
     elif dream.is_untouched():
-        dream.say("keep", "nothing to do: nothing was ever extracted for this project")
+        dream.say("keep", f"{NOTHING_TO_DO}no session was read yet")
     else:
         dream.run()
     return dream.report
@@ -144,11 +144,18 @@ class _Dream:
 
     def gates_pass(self) -> bool:
         last = read_state(self.memory)
-        if not self._gate(time_gate(self.project.key, last, self.started, self.settings.min_hours * ENOUGH)):
+        key, limits = self.project.key, self.settings
+
+        def nothing_waits() -> bool:
+            return not noted_of(self.memory, self.noted).backlog
+
+        if not self._gate(time_gate(key, last, self.started, limits.min_hours * ENOUGH, nothing_waits)):
             return False
-        gate = session_gate(self.project.key, self._changed(last), self.settings.min_sessions)
+        changed = self._changed(last)
+        gate = session_gate(key, changed, limits.min_sessions)
         if not gate.passed:
-            gate = or_after_waiting(gate, waiting_since(self.memory, self.noted), self.started, self.settings.max_wait)
+            noted = noted_of(self.memory, self.noted)
+            gate = or_after_waiting(gate, changed, noted, self.started, limits.max_wait)
         return self._gate(gate)
 
     def _changed(self, last: int | None) -> Changed:
@@ -269,7 +276,9 @@ class _Dream:
             self.report.count("foreign_lines_of_tools", tools)
             self.report.warnings.append(f"{self.project.key}: {warning(tools)}")
         if plan.outcome.is_empty:
-            self.say("keep", "nothing to do: no candidate and no memory calls for a change")
+            # whatever was noted has been looked at now
+            noted = replace(noted_of(self.memory, self.noted), backlog=())
+            self.say("keep", f"{NOTHING_TO_DO}{noted.told}")
         elif plan.review:
             self.say("skip", f"{PARKED_FOR_REVIEW}: {plan.review}")
 

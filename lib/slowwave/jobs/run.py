@@ -89,7 +89,7 @@ def discreet(report: Report) -> Report:
     """Return a report without secrets; marks that stand in it already stay as they are."""
     return msgspec.structs.replace(
         report,
-        gates=[Gate(one.gate, NAMELESS(one.project), one.passed, NAMELESS(one.reason)) for one in report.gates],
+        gates=[_discreet_gate(one) for one in report.gates],
         items=[_discreet_item(item) for item in report.items],
         warnings=_clean(report.warnings),
         failures=_clean(report.failures),
@@ -104,6 +104,10 @@ def discreet(report: Report) -> Report:
 def discreet_all(reports: dict[str, Report]) -> dict[str, Report]:
     """Return the reports of several projects without secrets; the keys are the run's own and never shown."""
     return {key: discreet(report) for key, report in reports.items()}
+
+
+def _discreet_gate(gate: Gate) -> Gate:
+    return msgspec.structs.replace(gate, project=NAMELESS(gate.project), reason=NAMELESS(gate.reason))
 
 
 def _discreet_item(item: Item) -> Item:

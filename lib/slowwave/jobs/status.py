@@ -16,11 +16,11 @@ from slowwave.consolidation.gates import (
     backlog_of,
     changed_since,
     due_after,
+    noted_of,
     or_after_waiting,
     read_state,
     session_gate,
     time_gate,
-    waiting_since,
 )
 from slowwave.consolidation.lock import refusal
 from slowwave.context import Clock
@@ -140,11 +140,12 @@ def _look_at_gates(standing: Standing, project: Project, settings: Settings, now
     idle = settings.extraction.idle
     changed = changed_since(project.sessions, last, lambda s: active_reason(s, now, idle, home) or "")
     enough = session_gate(project.key, changed, limits.min_sessions)
+    noted = noted_of(project.memory)
     held = refusal(project.memory, limits.lock_stale)
     standing.last_dream = None if last is None else iso(datetime.fromtimestamp(last, UTC))
     standing.gates = [
-        time_gate(project.key, last, now, limits.min_hours * ENOUGH),
-        enough if enough.passed else or_after_waiting(enough, waiting_since(project.memory), now, limits.max_wait),
+        time_gate(project.key, last, now, limits.min_hours * ENOUGH, lambda: not noted.backlog),
+        enough if enough.passed else or_after_waiting(enough, changed, noted, now, limits.max_wait),
         Gate("lock", project.key, passed=not held, reason=held or "free"),
     ]
     standing.due = all(gate.passed for gate in standing.gates)

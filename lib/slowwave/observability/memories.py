@@ -10,9 +10,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from html import escape
+from pathlib import Path
 
 import msgspec
 
+from slowwave.consolidation.gates import noted_of
 from slowwave.errors import SlowwaveError
 from slowwave.memory.book import Memory
 from slowwave.memory.evidence import Source, sources_of
@@ -227,12 +229,22 @@ def _form(known: Known, given: Mapping[str, str], inside: str) -> str:
     return f'<form method="post" action="decide">{hidden}{inside}</form>'
 
 
+def _instead(memory: Path) -> str:
+    """Return what there is of a project of which nothing is remembered."""
+    try:
+        return noted_of(memory).told
+    except SlowwaveError as error:
+        return str(error)
+
+
 def _all(known: Known, names: Mapping[str, str]) -> str:
     folders = sorted(known.every, key=lambda one: (-len(one.book.active), one.folder.project))
     folders = [one for one in folders if one.book.active]
     number = sum(len(one.book.active) for one in folders)
     if not number:
-        return _part("all", "Everything remembered", "Nothing yet.", "")
+        told = [f"{names[one.folder.project]}: {_instead(one.folder.path)}" for one in known.every[:MOST_PROJECTS]]
+        rows = "".join(f"<p>{_text(line)}</p>" for line in told)
+        return _part("all", "Everything remembered", "Nothing yet.", rows)
     rows = "".join(_project(known, one, names) for one in folders[:MOST_PROJECTS])
     more = len(folders) - MOST_PROJECTS
     left = f"<p>and {more} more projects: <code>slowwave memory list</code></p>" if more > 0 else ""

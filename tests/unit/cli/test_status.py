@@ -1,7 +1,10 @@
 """``slowwave status``: what it says of nights, of dreams to come, and where the report is."""
 
 import json
+import os
 import sys
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -11,10 +14,12 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.cli.status import every, of_nights, retention_lines, short
-from slowwave.jobs.status import Budget, Kept, Lately, Standing
+from slowwave.context import SystemClock
+from slowwave.jobs.status import Budget, Kept, Lately, Standing, standings
 from slowwave.observability.night import Alarm, append_night, history_path
 from slowwave.report import Gate
 from slowwave.samples import build
+from slowwave.settings import Settings
 from tests.unit.observability.nights import a_night
 
 
@@ -186,3 +191,66 @@ def test_what_waits_is_what_review_lists_whatever_ran_last(
     capsys.readouterr()
     main(["status", "--store", str(here)])
     assert f"Waiting for you: {listed - 1}  (slowwave review --store {here})\n" in capsys.readouterr().out
+
+
+@pytest.fixture
+def told(own_home: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
+    """Return what a command says of the project ``shop``, where four sessions of small talk lie."""
+    folder = own_home / ".claude" / "projects" / "-home-ann-shop"
+    folder.mkdir(parents=True)
+    for number in range(4):
+        path = folder / f"s{number}.jsonl"
+        content = {"role": "user", "content": "have a look at the tests"}
+        line = {"type": "user", "sessionId": f"s{number}", "uuid": "u", "cwd": "/home/ann/shop", "message": content}
+        path.write_text(json.dumps(line) + "\n", encoding="utf-8")
+        os.utime(path, (number + 1, number + 1))
+
+    def run(*arguments: str) -> str:
+        assert main([*arguments]) == 0
+        return capsys.readouterr().out
+
+    return run
+
+
+NOTHING = "4 sessions were read, and nothing worth a line was found"
+
+
+def test_where_nothing_was_noted_every_screen_says_so_and_advises_no_forced_night(
+    own_home: Path, told: Callable[..., str]
+) -> None:
+    unread = "Nothing is remembered yet.\nslowwave run nightly reads a session once it has come to rest.\n"
+    assert told("memory", "list", "--project", "shop") == unread
+    assert "  stop       sessions: no session was read yet\n" in told("status")
+    assert f"  shop: {NOTHING}\n" in told("run", "nightly", "--direct")
+    for how in ((), ("--force",), ()):
+        night = told("run", "nightly", "--direct", *how)
+        assert "--force" not in night
+        assert "Nothing to do.\n" in night
+        assert how == () or night.endswith(f"Nothing to do.\n  shop: {NOTHING}\n")
+        assert told("memory", "list") == f"Nothing is remembered yet:\n  shop: {NOTHING}\n"
+        status = told("status")
+        assert f"  stop       sessions: {NOTHING}\n" in status
+        assert "next due" not in status
+        assert "comes with" not in status
+        assert f"<p>shop: {NOTHING}</p>" in (own_home / "state" / "slowwave" / "report.html").read_text()
+
+
+def test_a_short_line_about_a_project_without_notes_promises_no_dream(told: Callable[..., str]) -> None:
+    told("run", "nightly", "--direct", "--force")
+    rows, _ = standings(Settings(), os.environ, SystemClock())
+    assert short(rows, None)[1:-1] == [f"  shop  {NOTHING} (4 sessions, 0 memories)"]
+
+
+def test_what_waits_for_a_dream_is_told_with_what_makes_one(own_home: Path, told: Callable[..., str]) -> None:
+    path = own_home / ".claude" / "projects" / "-home-ann-shop" / "s3.jsonl"
+    path.write_text(path.read_text().replace("have a look at the tests", "We use ripgrep here, never grep."))
+    at = time.time() - 2 * 86_400
+    os.utime(path, (at, at))
+    assert "once something noted here is a week old" in told("run", "nightly", "--direct")
+    assert told("memory", "list") == (
+        "Nothing is remembered yet:\n  shop: 1 fact was noted, and no dream has looked at it yet\n"
+        "slowwave status says when a dream comes; slowwave run nightly --force makes one now.\n"
+    )
+    told("run", "nightly", "--direct", "--force")
+    assert "We use ripgrep here" in told("memory", "list")
+    assert "  stop       sessions: nothing new since the last dream\n" in told("status")

@@ -39,7 +39,8 @@ def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", False)]
     few = "4 sessions: a first dream comes with 5"
-    assert report.gates[1].reason == f"{few}, or once something noted here is a week old (the oldest: 0.7 days)"
+    when = "the oldest: 0.7 days, so from 2026-11-26 10:00 UTC on"
+    assert report.gates[1].reason == f"{few}, or once something noted here is a week old ({when})"
     house.session("e", "one more")
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", True), ("sessions", True), ("lock", True)]
@@ -48,7 +49,12 @@ def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", False)]
     assert report.gates[0].reason.startswith("19.0 h since the last dream")
-    assert report.gates[0].reason.endswith(", 20 h needed: the next is due 2026-11-20 23:30 UTC")
+    assert report.gates[0].reason.endswith(", and nothing new was noted since")
+    late = house.candidate("Fact delta of the house", session="f", category="project")
+    read = ExtractedRange(late.session, 0, 1, "", "test/1", "2026-11-20T22:00:00Z")
+    write_extraction(house.memory, [([late], [read])], house.clock.now())
+    (gate,) = house.dream(force=False).gates
+    assert gate.reason.endswith(", 20 h needed: none before 2026-11-20 23:30 UTC")
     # a night that comes to the project sooner than the one before
     house.clock.advance(hours=4, minutes=50)
     assert house.dream(force=False).gates[0].passed
@@ -67,9 +73,10 @@ def test_a_candidate_that_waits_for_a_week_needs_no_further_sessions(tmp_path: P
     before = _everything(house)
     house.clock.advance(days=30)
     report = house.dream(force=False)
-    few = "0 sessions changed since the last dream: the next dream comes with 5"
-    none = f"{few}, or once something noted here is a week old"
-    assert (report.gates[-1].passed, report.gates[-1].reason) == (False, none)
+    assert (report.gates[-1].passed, report.gates[-1].reason) == (False, "nothing new since the last dream")
+    house.session("later", "thanks")
+    (reason,) = (gate.reason for gate in house.dream(force=False).gates if not gate.passed)
+    assert reason == "1 session changed since the last dream, and nothing new was noted"
     assert _everything(house) == before
 
 

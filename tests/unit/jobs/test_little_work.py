@@ -82,6 +82,7 @@ def test_status_says_what_a_project_waits_for(tmp_path: Path) -> None:
     night(home)
     (row,) = standings(Settings(), home.environ, home.clock)[0]
     (reason,) = (gate.reason for gate in row.gates if not gate.passed)
+    assert " days, so from 2026-11-27 " in reason
     assert (row.due, "or once something noted here is a week old (the oldest: " in reason) == (False, True)
     home.clock.advance(days=7)
     assert standings(Settings(), home.environ, home.clock)[0][0].due
