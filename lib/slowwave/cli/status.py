@@ -297,7 +297,7 @@ def of_nights(past: "Lately") -> Iterator[str]:
     """Yield what the history says: the last night, what it raised, and what a model may cost."""
     from slowwave.observability.night import state  # noqa: PLC0415 - --help stays fast
 
-    if past.last is None and not past.problems and not past.at_work:
+    if past.last is None and not (past.problems or past.at_work or past.stopped):
         return
     yield ""
     for note in past.at_work:
@@ -316,7 +316,9 @@ def of_nights(past: "Lately") -> Iterator[str]:
             yield f"  model      {what} got no answer and wait for the next run; {_ASK}"
         if past.ahead:
             yield f"  clock      {past.ahead}"
-    yield from (f"  {bad('stopped')}    {short_time(night.at)}: {night.failures[0]}" for night in past.stopped)
+    for night in past.stopped:
+        mark, why = ("ended  ", night.ended) if night.ended else (bad("stopped"), night.failures[0])
+        yield f"  {mark}    {short_time(night.at)}: {why}"
     yield from (f"  {bad('alarm')}      {alarm.name}: {alarm.summary}" for alarm in past.alarms)
     yield from _budget(past.budget)
     yield from (f"  {bad('problem')}    {problem}" for problem in past.problems)

@@ -380,7 +380,7 @@ def begin_note(job: str, began: Began, environ: Mapping[str, str]) -> list[str]:
     said: list[str] = []
     try:
         found = settle(environ, began.run_id)
-        said += [f"{night.at[:16].replace('T', ' ')}: {night.failures[0]}" for night in found]
+        said += [f"{night.at[:16].replace('T', ' ')}: {night.failures[0]}" for night in found if not night.ended]
         write_note(environ, begun(job, began.run_id, began.at.isoformat(), partial=began.partial))
     except SlowwaveError as error:
         said.append(NAMELESS(str(error)))
@@ -411,7 +411,7 @@ def followed(run_id: str, environ: Mapping[str, str], *, dry_run: bool = False) 
             yield
         except BaseException as error:
             # a cancellation is a BaseException, too
-            is_asked = isinstance(error, KeyboardInterrupt)
-            why = "somebody interrupted it" if is_asked else f"{type(error).__name__}: {error}".removesuffix(": ")
-            end_note(path, why)
+            by_person = isinstance(error, KeyboardInterrupt)
+            why = "somebody interrupted it" if by_person else f"{type(error).__name__}: {error}".removesuffix(": ")
+            end_note(path, why, by_person=by_person)
             raise

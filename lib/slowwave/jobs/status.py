@@ -261,7 +261,8 @@ def lately(model: ModelSettings, environ: Mapping[str, str], now: datetime) -> L
         found.hours = round((now - last.began).total_seconds() / 3600, 2)
         if last.began > now:
             found.ahead = f"it is {now:%Y-%m-%d %H:%M} UTC, before the last run began: the clock was moved"
-        found.last_good = next((night.at for night in reversed(remembering) if not night.failed), "")
+        good = (night.at for night in reversed(remembering) if not (night.failed or night.ended))
+        found.last_good = next(good, "")
         found.budget.spent_tokens = last.spent.prompt_tokens + last.spent.completion_tokens
         found.budget.spent_usd = last.spent.usd
     return found

@@ -35,8 +35,8 @@ def _failures(night: Night) -> Iterator[Alarm]:
 
 
 def _stopped(earlier: Sequence[Night], night: Night) -> Iterator[Alarm]:
-    """Look for runs that this one found stopped: nobody else could tell of them."""
-    found = [one for one in earlier if one.outcome == STOPPED and one.found_by == night.run_id]
+    """Look for runs that this one found stopped, and not by somebody: nobody else could tell of them."""
+    found = [one for one in earlier if one.outcome == STOPPED and one.found_by == night.run_id and not one.ended]
     if found:
         last = found[-1]
         what = f"{last.job} of {last.began:%Y-%m-%d %H:%M}" + (f" and {len(found) - 1} more" if len(found) > 1 else "")

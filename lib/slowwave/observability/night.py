@@ -105,6 +105,8 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     slowest: list[Span] = []
     alarms: list[Alarm] = []  # what was raised
     found_by: str = ""  # of a run that was stopped, the run that found it so and put it here
+    # of a run that was stopped since somebody ended it, which is no failure: how far it was, and what goes on with it
+    ended: str = ""
 
     @property
     def has_looked(self) -> bool:
@@ -135,6 +137,8 @@ _STATES = {
 
 def state(night: Night) -> str:
     """Return how a run ended, in words."""
+    if night.ended:
+        return "ended with Ctrl-C"
     return _STATES.get(night.outcome, night.outcome.lower())
 
 

@@ -123,6 +123,7 @@ class AtWork(msgspec.Struct, frozen=True, kw_only=True):
     # why it ended before it was over, or how it ended where the history could not be written; "" while it works, and
     # for good where it was killed
     ended: str = ""
+    by_person: bool = False  # whether somebody ended it, with Ctrl-C
 
     @property
     def where(self) -> str:
@@ -167,11 +168,12 @@ def change_note(path: Path, change: Callable[[AtWork], AtWork]) -> None:
             os.close(fd)
 
 
-def end_note(path: Path, why: str) -> None:
-    """Note why a run ended; what cannot be noted is logged: the run has more important things to say."""
+def end_note(path: Path, why: str, *, by_person: bool = False) -> None:
+    """Note why a run ended, and whether somebody ended it; what cannot be noted is logged: the run has more to say."""
     words = NAMELESS(" ".join(why.split()))[:_MOST_WORDS].encode("utf-8", "backslashreplace").decode()
     try:
-        change_note(path, lambda note: msgspec.structs.replace(note, ended=words or "without a word"))
+        ended = words or "without a word"
+        change_note(path, lambda note: msgspec.structs.replace(note, ended=ended, by_person=by_person))
     except (OSError, msgspec.MsgspecError) as error:
         log.warning("%s: cannot be written (%s)", path, error)
 
@@ -258,17 +260,19 @@ def stopped(note: AtWork, why: str, found_by: str = "") -> Night:
     remedy = (
         f"continue with slowwave run backfill --resume {note.run_id}" if resumes else "the next run does what it left"
     )
-    return Night(
+    night = Night(
         job=note.job,
         run_id=note.run_id,
         at=note.at,
         seconds=note.seconds,
         outcome=STOPPED,
         partial=note.partial,
-        failed=1,
-        failures=[f"{note.job} stopped {note.where}: {why}; {remedy}"],
         found_by=found_by,
     )
+    if note.by_person:
+        return msgspec.structs.replace(night, ended=f"{note.job} was ended with Ctrl-C {note.where}; {remedy}")
+    failures = [f"{note.job} stopped {note.where}: {why}; {remedy}"]
+    return msgspec.structs.replace(night, failed=1, failures=failures)
 
 
 def overdue(environ: Mapping[str, str]) -> Iterator[tuple[AtWork, str]]:

@@ -209,13 +209,15 @@ def runs(settings: Settings, environ: Mapping[str, str], now: datetime) -> Check
     if past.problems:
         fix = "move that line or file away; what it told is lost"
         return Check("runs", ok=False, seen=f"{len(past.problems)} records, first: {past.problems[0]}", fix=fix)
-    if past.stopped:
-        last = past.stopped[-1]
-        seen = f"{len(past.stopped)} stopped, last: {last.failures[0]}"
+    if stopped := [night for night in past.stopped if not night.ended]:
+        last = stopped[-1]
+        seen = f"{len(stopped)} stopped, last: {last.failures[0]}"
         return Check("runs", ok=False, seen=seen, fix=_going_on(last))
     if past.ahead:
         return Check("runs", ok=False, seen=past.ahead, fix="set this machine's clock; later nights pass by themselves")
     seen = f"{len(past.at_work)} at work, none stopped"
+    if past.stopped:
+        return Check("runs", ok=True, seen=f"{seen}; {past.stopped[-1].ended}")
     if (last := past.since or past.last) is not None:
         seen += f"; the last one, {last.job}, ended: {state(last)}"
     return Check("runs", ok=True, seen=seen)

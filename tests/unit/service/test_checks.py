@@ -15,17 +15,24 @@ import orjson
 import pytest
 
 from slowwave.cli import main
+from slowwave.cli.status import of_nights
 from slowwave.formats.registry import CLIENTS
+from slowwave.jobs.conclusion import Began, begin_note, followed
+from slowwave.jobs.status import lately
 from slowwave.memory.guard import OWN_FOLDER
+from slowwave.observability.alarms import alarms_of
+from slowwave.observability.night import STOPPED, read_nights, state
 from slowwave.observability.progress import begun, end_note, write_note
 from slowwave.samples import build
 from slowwave.service import checks
 from slowwave.service.checks import Check, archive, clients, disk, private, runs, scheduler, storage, telling
 from slowwave.settings import load_settings
+from slowwave.settings.model import AlarmSettings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.projects import Discovery
 from tests.model_server.scripted import error as refused
 from tests.model_server.scripted import said, serving
+from tests.unit.observability.nights import a_night
 from tests.unit.service.test_health import examined
 from tests.week import claude, codex, opencode
 
@@ -368,6 +375,28 @@ def test_what_goes_on_with_a_run_that_was_stopped_is_named(tmp_path: Path, job: 
     end_note(path, "KeyboardInterrupt")
     check = runs(load_settings({}), environ, NOW)
     assert (check.ok, check.fix) == (False, fix)
+
+
+@pytest.mark.parametrize(
+    ("job", "goes_on"),
+    [("nightly", "the next run does what it left"), ("backfill", "continue with slowwave run backfill --resume r1")],
+)
+def test_a_run_that_somebody_ended_is_no_fault_and_told_in_a_plain_line(tmp_path: Path, job: str, goes_on: str) -> None:
+    environ = environ_of(tmp_path)
+    write_note(environ, begun(job, "r1", NOW.isoformat()))
+    with pytest.raises(KeyboardInterrupt), followed("r1", environ):
+        raise KeyboardInterrupt
+    check = runs(load_settings({}), environ, NOW)
+    told = f"{job} was ended with Ctrl-C before its first step; {goes_on}"
+    assert (check.ok, check.fix, check.seen) == (True, "", f"0 at work, none stopped; {told}")
+    past = lately(load_settings({}).model, environ, NOW)
+    assert [line for line in of_nights(past) if "Ctrl-C" in line][-1] == f"  ended      {NOW:%Y-%m-%d %H:%M}: {told}"
+    assert past.last_good == ""
+    began = Began("r2", NOW, 0.0)
+    assert begin_note("nightly", began, environ) == []
+    (night,) = read_nights(environ)[0]
+    assert (night.outcome, night.failed, night.failures, state(night)) == (STOPPED, 0, [], "ended with Ctrl-C")
+    assert alarms_of([night], a_night(1, run_id="r2"), AlarmSettings()) == []
 
 
 # --- who is told -------------------------------------------------------------------------------------------------
