@@ -57,7 +57,7 @@ _HOW = "slowwave memory why ID{0} tells where one comes from; slowwave memory dr
 
 
 def show_list(args: argparse.Namespace) -> int:
-    """Print every memory by project; ``--json`` prints one object a line, also for those that no longer hold."""
+    """Print every memory by project; ``--json`` prints the same ones, one object a line."""
     at = iso(moment("--at", args.at, SystemClock().now())) if args.at is not None else ""
     names = short_names(folder.project for folder in args.folders)
     every: list[list[str]] = []
@@ -202,7 +202,7 @@ def foreign_rows(folder: MemoryFolder) -> Iterator[dict[str, Any]]:
 def _is_listed(memory: Memory, args: argparse.Namespace, at: str) -> bool:
     if memory.is_retraction:
         return bool(args.all)
-    return memory.held_at(at) if at else memory.status == "active" or args.all or args.json
+    return memory.held_at(at) if at else memory.status == "active" or args.all
 
 
 def show_one(args: argparse.Namespace) -> int:

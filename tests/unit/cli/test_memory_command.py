@@ -43,7 +43,7 @@ def _run(capsys: pytest.CaptureFixture[str], house: House, *arguments: str, code
 def test_list_prints_one_object_a_line_with_every_promised_field(
     house: House, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [json.loads(line) for line in _run(capsys, house, "list", "--json").splitlines()]
+    rows = [json.loads(line) for line in _run(capsys, house, "list", "--json", "--all").splitlines()]
     promised = {"id", "category", "text", "confidence", "file", "status", "valid_from", "valid_to", "evidence"}
     assert all(promised <= row.keys() for row in rows)
     assert {row["text"]: (row["status"], row["valid_to"]) for row in rows} == {
@@ -54,6 +54,18 @@ def test_list_prints_one_object_a_line_with_every_promised_field(
     assert "We use bun" in text
     assert "We use npm" not in text
     assert "We use npm [replaced]" in _run(capsys, house, "list", "--all")
+
+
+def test_the_list_as_json_holds_what_the_list_shows(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    _run(capsys, house, "drop", _id_of(house, "We use bun"))
+    house.extract(house.candidate("Never push on a Friday", session="c"))
+    house.dream()
+    for more in ((), ("--all",), ("--at", "2026-11-01T12:00:00Z")):
+        rows = [json.loads(line) for line in _run(capsys, house, "list", "--json", *more).splitlines()]
+        shown = _run(capsys, house, "list", *more)
+        every = read_book(house.memory).memories
+        assert {row["id"] for row in rows} == {name for name in every if f"  {name}  " in shown}, more
+        assert len(rows) == (3 if more == ("--all",) else 1)
 
 
 def test_show_and_why_explain_a_memory_by_its_evidence(house: House, capsys: pytest.CaptureFixture[str]) -> None:
