@@ -30,7 +30,7 @@ from slowwave.memory.authors import Authors, read_writes
 from slowwave.memory.book import Book, Memory, Standing, read_book, standing_of
 from slowwave.memory.candidates import FILE
 from slowwave.memory.evidence import Checked, check_all, said_at, totals, verify
-from slowwave.memory.folder import NAME, MemoryFolder, named, read_texts
+from slowwave.memory.folder import INDEX, NAME, MemoryFolder, named, read_texts
 from slowwave.memory.foreign import ForeignLine, has_gaps, known_lines, read_foreign
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import read_ledger
@@ -86,7 +86,10 @@ def _say_listed(
 ) -> None:
     """Print the memories of each project, what was taken back, and what can be done about one."""
     options = carried(args, with_memory=True)
-    parts = [*every, [line for told in taken_back for line in wrapped(told, rest="  ", width=screen_width())]]
+    where = (
+        [f"It stands in {folder.path / INDEX}" for folder in args.folders] if every and len(args.folders) == 1 else []
+    )
+    parts = [*every, where, [line for told in taken_back for line in wrapped(told, rest="  ", width=screen_width())]]
     parts.append(list(wrapped(_HOW.format(options), rest="  ", width=screen_width(), draw=dim)) if every else [])
     for number, lines in enumerate(filter(None, parts)):
         for line in ["", *lines] if number else lines:

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, short_time, shortened, wrapped
-from slowwave.errors import one_of
 from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words
 from slowwave.report import LEFT_OUT, NOTHING_TO_DO, Gate, readable
@@ -193,18 +192,20 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
     dreams = [dream for dream in learned.dreams if dream.changes and not dream.is_undone]
     if not dreams:
         return
-    names = short_names(dream.project for dream in dreams)
     yield ""
     if run:
         yield f"All of it, with ids: slowwave nights show {run}{screen.options}"
-    example = ", for example" if len(dreams) > 1 else ""
-    yield f"Read it: slowwave memory list{screen.options}, or {INDEX} of the project{example}"
-    yield f"  {Path(dreams[0].memory) / INDEX}"  # whole, so that it can be copied
-    if learned.unloaded:
-        clients = one_of(sorted({client for of in learned.unloaded.values() for client in of}))
-        where = ", ".join(names.get(project, project) for project in learned.unloaded)
-        told = f"No memory folder is loaded by {clients} ({where}): slowwave install writes memories into files that"
-        yield from wrapped(f"{told} they read", rest="  ", width=screen.width)
+    memories = {dream.project: dream.memory for dream in dreams}
+    which = "each" if len(memories) > 1 else "the"
+    yield f"Read it: slowwave memory list{screen.options}, or {INDEX} of {which} project"
+    for project in list(memories)[: screen.most(MOST_PROJECTS)]:
+        yield f"  {Path(memories[project]) / INDEX}"  # whole, so that it can be copied
+        how = learned.reaches.get(project, {})
+        for said in dict.fromkeys(how.values()):
+            clients = ", ".join(client for client, one in how.items() if one == said)
+            yield from wrapped(f"{clients}: {said}", first="    ", rest="      ", width=screen.width)
+    if (left := len(memories) - (screen.most(MOST_PROJECTS) or len(memories))) > 0:
+        yield f"  and {in_numbers('projects', left)} more: slowwave status --all{screen.options} shows where"
     yield f"Drop one memory: slowwave memory drop ID{screen.options}"
     what, name = ("all of it", run) if run and len(dreams) > 1 else ("it", dreams[0].id)
     yield f"Take {what} back: slowwave memory undo {name}{screen.options}"

@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slowwave.cli.terminal import (
@@ -25,6 +26,7 @@ from slowwave.cli.terminal import (
 )
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, SettingsError
+from slowwave.memory.folder import INDEX
 from slowwave.quantities import OFF, counted
 from slowwave.report import readable
 
@@ -230,7 +232,9 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
     if tools := row.foreign.get("tool", 0):
         lines = counted(tools, "line of a memory file", "lines of memory files")
         yield f"  foreign    {lines} came from tools (slowwave memory quarantine shows where from)"
-    yield from (f"  delivered  {file}" for file in row.delivered)
+    yield f"  memory     {Path(row.memory) / INDEX}{'' if (Path(row.memory) / INDEX).exists() else ' (not there yet)'}"
+    yield from (f"  {client:<9}  {how}" for client, how in row.reaches.items())
+    yield from (f"  hooks      {said}" for said in [row.spoken] if said)
     for stopped in row.stopped:
         yield f"  {bad('stopped')}    compaction of {stopped} (slowwave sessions compact tries again)"
     for dream in row.parked:

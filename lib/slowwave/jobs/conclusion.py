@@ -19,7 +19,7 @@ from slowwave.errors import SlowwaveError, told
 from slowwave.files import home_folder
 from slowwave.jobs.run import folders_of, journal_of, memory_folders
 from slowwave.memory.delivery.register import Register, read_register
-from slowwave.memory.delivery.targets import OF_AGENTS, unfit
+from slowwave.memory.delivery.targets import OF_AGENTS, reach_of, unfit
 from slowwave.memory.model import iso, name_to_json
 from slowwave.models.base import Account, ModelError, read_account
 from slowwave.observability.alarms import REMEMBERING, alarms_of
@@ -118,7 +118,7 @@ def conclude(
     if began.partial:  # who asked about one project is not told what waits in others
         chosen = {project.key for project in projects}
         found.asks = [ask for ask in found.asks if ask.project in chosen]
-    found.unloaded = _unloaded(known, found, environ, projects, report)
+    _look_at_delivery(known, found, environ, projects, report)
     if report.dream_ids:
         found.due = iso(due_after(int(began.at.timestamp()), limits.min_hours * ENOUGH))
     report.learned = msgspec.to_builtins(found)
@@ -162,28 +162,27 @@ def _known(
     return known
 
 
-def _unloaded(
+def _look_at_delivery(
     known: Known, found: Learned, environ: Mapping[str, str], projects: Sequence[Project], report: Report
-) -> dict[str, list[str]]:
-    """Return the clients that do not get what their sessions taught, since they load no memory folder, by project.
+) -> None:
+    """Add how the memory of each project that changed reaches its clients, and which do not get what they taught.
 
-    Projects that no file could be written in, for example since their folder is on another machine, are left out.
+    Of the latter, projects that no file could be written in, since their folder is on another machine, are left out.
     """
     try:
         register = read_register(environ) or Register()
     except SlowwaveError as error:
         report.warnings.append(NAMELESS(f"delivery: {error}"))
-        return {}
+        return
     roots = {project.key: name_to_json(project.root) for project in projects if not unfit(project.root, environ)}
     changed = {dream.project for dream in found.dreams if dream.changes}
-    unloaded: dict[str, list[str]] = {}
+    found.reaches = {p.key: reach_of(p, register, environ) for p in projects if p.key in changed}
     for one in known.every:
         name = one.folder.project
         if name in changed and name in roots:
             taught = {seen.dialect for memory in one.book.active for seen in memory.sightings}
             without = [c for c in OF_AGENTS if c in taught and register.rule(c, roots[name]) is None]
-            unloaded |= {name: without} if without else {}
-    return unloaded
+            found.unloaded |= {name: without} if without else {}
 
 
 def conclude_broken(

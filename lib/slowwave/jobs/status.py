@@ -32,6 +32,7 @@ from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.hooks import spoken
 from slowwave.memory.delivery.register import Register, placed_of, read_register
+from slowwave.memory.delivery.targets import reach_of
 from slowwave.memory.foreign import known_lines
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import REVIEW, read_ledger
@@ -80,6 +81,8 @@ class Standing(msgspec.Struct):
     foreign: dict[str, int] = {}
     stopped: list[str] = []  # sessions that are compacted no more, and why
     delivered: list[str] = []  # files with its memory in them, and for whom; how much is said before calls
+    reaches: dict[str, str] = {}  # how its memory reaches each client that worked there, or why it does not
+    spoken: str = ""  # how much of it is said before calls, and by whom, or ""
     problem: str = ""  # why this project could not be looked at, or ""
 
 
@@ -96,11 +99,12 @@ def standings(
     chosen = chosen_by(project, found.projects, lambda p: (p.key, p.root))
     rows = [_standing(p, settings, clock.now(), home_folder(environ)) for p in chosen]
     _look_at_compactions(rows, chosen, environ)
-    register = read_register(environ)
-    for row, one in zip(rows, chosen, strict=True) if register is not None else ():
-        files = placed_of(one.memory, register or Register()).items()
+    register = read_register(environ) or Register()
+    for row, one in zip(rows, chosen, strict=True):
+        files = placed_of(one.memory, register).items()
+        row.reaches, row.spoken = reach_of(one, register, environ), spoken(one, register, environ)
         row.delivered = [f"{name_from_json(name)} for {', '.join(placed.clients)}" for name, placed in files]
-        row.delivered += filter(None, [spoken(one, register or Register(), environ)])
+        row.delivered += filter(None, [row.spoken])
     return rows, [str(p) for p in found.problems]
 
 

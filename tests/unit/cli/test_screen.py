@@ -51,9 +51,17 @@ def test_the_end_names_where_memories_lie_how_one_is_taken_out_and_whom_they_do_
     assert "Read it: slowwave memory list, or MEMORY.md of the project\n  /m/MEMORY.md\n" in shown
     assert "slowwave memory drop ID" in shown
     assert "slowwave install" not in shown
-    told["unloaded"] = {KEY: ["codex", "pi"]}
+    not_yet = "not yet: slowwave install writes it into AGENTS.md of the project"
+    told["reaches"] = {KEY: {"claude": "loads it by itself", "codex": not_yet, "pi": not_yet}}
     shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
-    assert "No memory folder is loaded by codex or pi (shop): slowwave install" in shown
+    assert f"  /m/MEMORY.md\n    claude: loads it by itself\n    codex, pi: {not_yet}\n" in shown
+
+
+def test_the_end_names_the_memory_of_every_project_that_learned():
+    told = learned(change("new", "Use uv"))
+    told["dreams"].append({**told["dreams"][0], "project": "-home-ann-bakery", "memory": "/b"})
+    shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
+    assert "or MEMORY.md of each project\n  /m/MEMORY.md\n  /b/MEMORY.md\n" in shown
 
 
 def test_what_needs_a_person_is_short_and_says_how_many_more_there_are():

@@ -252,5 +252,8 @@ def test_what_waits_for_a_dream_is_told_with_what_makes_one(own_home: Path, told
         "slowwave status says when a dream comes; slowwave run nightly --force makes one now.\n"
     )
     told("run", "nightly", "--direct", "--force")
-    assert "We use ripgrep here" in told("memory", "list")
+    index = own_home / ".claude" / "projects" / "-home-ann-shop" / "memory" / "MEMORY.md"
+    assert "We use ripgrep here" in (listed := told("memory", "list"))
+    assert f"\nIt stands in {index}\n" in listed
+    assert f"  memory     {index}\n  claude     " in told("status")
     assert "  stop       sessions: nothing new since the last dream\n" in told("status")

@@ -61,10 +61,16 @@ def test_a_night_names_the_clients_that_its_memories_do_not_reach(
         return "" if "tern" in root else "not there"
 
     monkeypatch.setattr("slowwave.jobs.conclusion.unfit", unfit)
+    monkeypatch.setattr("slowwave.memory.delivery.targets.unfit", unfit)
     run = sample_run(tmp_path)
     if on is not None:
         install([], [Rule(on=True), Rule(on=on, client="codex")], run.settings, run.environ)
-    unloaded = {name.rpartition("-")[2]: of for name, of in run_job("nightly", run).learned["unloaded"].items()}
+    learned = run_job("nightly", run).learned
+    unloaded, reaches = (
+        {name.rpartition("-")[2]: of for name, of in learned[key].items()} for key in ("unloaded", "reaches")
+    )
+    assert (reaches["tern"]["cersei"], reaches["quill"]["pi"]) == ("loads it by itself", "cannot be reached: not there")
+    assert reaches["tern"]["codex"].startswith("not yet: slowwave install ")
     if on is None:
         assert "codex" in unloaded["tern"]
         assert "quill" not in unloaded  # nobody could write a file there

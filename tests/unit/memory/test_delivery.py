@@ -15,9 +15,9 @@ from slowwave.errors import SlowwaveError
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.delivery.files import deliver, install, refresh
-from slowwave.memory.delivery.register import Placed, Rule, read_register, register_path
+from slowwave.memory.delivery.register import Placed, Register, Rule, read_register, register_path
 from slowwave.memory.delivery.sections import BEGIN, END
-from slowwave.memory.delivery.targets import AGENTS, CLAUDE, INSTEAD, LOCAL
+from slowwave.memory.delivery.targets import AGENTS, CLAUDE, INSTEAD, LOCAL, reach_of
 from slowwave.report import Item
 from slowwave.settings import MemorySettings, Settings
 from slowwave.stores.projects import Project, spelled
@@ -483,3 +483,29 @@ def test_a_damaged_register_is_an_error_and_not_nothing(work: Work) -> None:
     for call in calls:
         with pytest.raises(SlowwaveError, match="not what slowwave wrote"):
             call("codex")
+
+
+def test_how_memory_reaches_each_client_is_told_before_and_after_it_is_installed(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    project = work.project("claude 2.1.100", "codex", "crabtalk")
+
+    def told() -> dict[str, str]:
+        return reach_of(project, read_register(work.environ) or Register(), work.environ)
+
+    unreachable = "cannot be reached: no file is known that it loads"
+    itself = {"claude": "loads it by itself", "crabtalk": unreachable}
+    assert told() == itself | {"codex": f"not yet: slowwave install writes it into {AGENTS} of the project"}
+    install([project], [Rule(on=True)], work.settings, work.environ)
+    assert told() == itself | {"codex": f"in {work.root / AGENTS}"}
+    install([project], [Rule(on=False)], work.settings, work.environ)
+    assert told()["codex"].startswith("not yet: slowwave install writes")
+    (work.root / AGENTS).write_text("# ours\n")
+    git(work.root, "add", AGENTS)
+    install([project], [Rule(on=True)], work.settings, work.environ)
+    assert told()["codex"] == "not yet: slowwave install --dry-run says why not"
+    work.root.rename(tmp_path / "elsewhere")
+    assert told() == {
+        "claude": "loads it by itself",
+        "codex": "cannot be reached: its folder is not there",
+        "crabtalk": "cannot be reached: its folder is not there",
+    }

@@ -24,6 +24,8 @@ from slowwave.files import home_folder
 from slowwave.formats.claude import CLIENT as CLAUDE_CODE
 from slowwave.formats.registry import CLIENTS as KNOWN
 from slowwave.formats.registry import client_of
+from slowwave.memory.delivery.register import Register, placed_of
+from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.stores.activity import latest_version, version_order
 from slowwave.stores.projects import Project, spelled
 
@@ -59,6 +61,34 @@ class Means:
 
 
 NOT_THERE = "its folder is not there"
+
+
+def reach_of(project: Project, register: Register, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return how a project's memory reaches each client that worked there, or why it does not, by client."""
+    clients = {session.dialect for session in project.sessions}
+    placed = placed_of(project.memory, register)
+    stands = {client: name_from_json(file) for file, one in placed.items() for client in one.clients}
+    made = {Path(name_from_json(file)).name for file, one in placed.items() if one.block.made}
+    version = version_order(latest_version(project.sessions, CLAUDE_CODE.name))
+    itself = {client for client in clients if client_of(client).delivery.loads_memory}
+    itself |= {CLAUDE_CODE.name} & clients if loads_itself(version, project) else set()
+    why_not = unfit(project.root, environ)
+    means = Means((), {}, {}) if why_not else means_of(project, clients, made, Path(project.root))
+    files = {client: target.name for target in means.targets for client in target.clients}
+    found: dict[str, str] = {}
+    for client in sorted(clients):
+        if client in stands:
+            found[client] = f"in {stands[client]}"
+        elif client in itself:
+            found[client] = "loads it by itself"
+        elif reason := why_not or means.refused.get(client):
+            found[client] = f"cannot be reached: {reason}"
+        else:
+            rule = register.rule(client, name_to_json(project.root))
+            is_wanted = rule is not None and rule.on
+            how = "--dry-run says why not" if is_wanted else f"writes it into {files[client]} of the project"
+            found[client] = f"not yet: slowwave install {how}"
+    return found
 
 
 def most_bytes(clients: tuple[str, ...]) -> int:
