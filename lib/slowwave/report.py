@@ -286,6 +286,7 @@ class Report(msgspec.Struct):
     learned: dict[str, Any] = {}
     # what each dream of a dry run would write: project key, memory folder, events; no part of its JSON
     dreamt: list[tuple[str, str, list[Any]]] = []
+    asks: list[Any] = []  # what would wait for a person after a dry run, as ``dreamt``
     spans: list[Span] = []  # what took how long; no part of what a job says it did, and not of its JSON
 
     def count(self, name: str, number: int = 1) -> None:
@@ -310,6 +311,7 @@ class Report(msgspec.Struct):
         self.parked += other.parked
         self.memories |= other.memories
         self.dreamt += other.dreamt
+        self.asks += other.asks
         self.spans += other.spans
         self.phases |= other.phases
         for kind, number in other.unknown_types.items():
@@ -320,7 +322,7 @@ class Report(msgspec.Struct):
     def to_builtins(self) -> dict[str, Any]:
         """Return plain JSON-ready data, the same for the same work however long it took."""
         data: dict[str, Any] = msgspec.to_builtins(self)
-        del data["spans"], data["dreamt"]
+        del data["spans"], data["dreamt"], data["asks"]
         return data
 
     @classmethod

@@ -177,10 +177,12 @@ def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[
     if not needs:
         return
     yield ""
-    yield open_to(f"Waiting for you: {len(needs)}, the likeliest to be worth keeping first")
+    waits = "Would wait for you" if learned.is_planned else "Waiting for you"
+    yield open_to(f"{waits}: {len(needs)}, the likeliest to be worth keeping first")
     yield from ask_lines(needs, names, screen.width, MOST_ASKS)
     more = f"  and {len(needs) - MOST_ASKS} more; " if len(needs) > MOST_ASKS else "  "
-    yield f"{more}slowwave review{screen.options} asks you one by one"
+    when = "after that run " if learned.is_planned else ""
+    yield f"{more}{when}slowwave review{screen.options} asks you one by one"
 
 
 def _look_up(run: str, screen: Screen) -> str:

@@ -64,7 +64,13 @@ class Waiting:
 
 
 def inbox(
-    memory: Path, folders: Sequence[Path], settings: ConsolidationSettings, now: datetime, *, is_global: bool = False
+    memory: Path,
+    folders: Sequence[Path],
+    settings: ConsolidationSettings,
+    now: datetime,
+    *,
+    is_global: bool = False,
+    noted: Path | None = None,
 ) -> list[Waiting]:
     """Return the facts that wait for a person: those worth their time first, of each the surest first.
 
@@ -74,12 +80,13 @@ def inbox(
         settings: thresholds: what lies between ``review_confidence`` and ``accept_confidence`` is here.
         now: the time.
         is_global: it is the folder of what holds in every project, where nothing is accepted by itself.
+        noted: the folder that what extraction noted is in, where that is another one.
 
     Raises:
         CorruptStateError: the ledger is damaged.
         UnreadableError: a file cannot be read.
     """
-    snapshot = read_snapshot(memory, settings.max_loss)
+    snapshot = read_snapshot(memory, settings.max_loss, noted=noted)
     if is_global:
         settings = msgspec.structs.replace(settings, accept_confidence=_NEVER, review_confidence=0.0)
     found = [_disputed(memory, line) for memory, line in disputed(snapshot.state)]

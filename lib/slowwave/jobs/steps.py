@@ -21,7 +21,9 @@ from slowwave.jobs.run import Step, Whole, hand_over_questions, is_batched, lang
 from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.files import deliver
 from slowwave.memory.delivery.register import REFUSED, Register, read_register
-from slowwave.memory.folder import INDEX, NAME, global_folder, import_into
+from slowwave.memory.folder import INDEX, NAME, MemoryFolder, global_folder, import_into
+from slowwave.memory.rehearsal import noted_in
+from slowwave.observability.lessons import asks_of
 from slowwave.report import Item, Report
 from slowwave.retention.erase.eraser import Eraser
 from slowwave.retention.erase.job import erase_project, finish
@@ -241,8 +243,8 @@ def extract_some(project: Project, sessions: Sequence[StoredSession], run: Run) 
 
 
 def consolidate(project: Project, run: Run) -> Report:
-    """Dream over one project."""
-    return consolidate_project(
+    """Dream over one project; a dry run also looks what would wait for a person."""
+    report = consolidate_project(
         project,
         run.settings,
         run.clock,
@@ -255,6 +257,12 @@ def consolidate(project: Project, run: Run) -> Report:
         register=_register(run),
         rehearsal=run.rehearsal,
     )
+    if run.dry_run:
+        archive = archive_folder(run.environ)
+        folder = MemoryFolder(project.key, project.memory.resolve(), (*project.folders, archive))
+        noted = noted_in(folder.path, run.rehearsal)
+        report.asks += asks_of(folder, run.settings.consolidation, run.clock.now(), noted)
+    return report
 
 
 def _register(run: Run) -> Register:

@@ -194,7 +194,7 @@ def learned(every: Sequence[Remembered], wanted: Callable[[Dream], bool]) -> Lea
 
 
 def planned(report: Report) -> Learned:
-    """Return what the dreams of a dry run would change, with the words that each new memory rests on."""
+    """Return what the dreams of a dry run would change, with the words behind new memories, and what would wait."""
     from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - only a dry run waits for it
 
     changes: list[Change] = []
@@ -203,7 +203,13 @@ def planned(report: Report) -> Learned:
         dream = dreams_of(MemoryFolder(project, Path(memory), ()), [*before, *events])[-1]
         said = {event.memory: event.evidence[0].quote for event in events if event.evidence}
         changes += [_with_words(change, said.get(change.memory, ""), NAMELESS) for change in dream.changes]
-    return Learned(sorted(changes, key=_worth), is_planned=True)
+    asks = [_without_secrets(ask, NAMELESS) for ask in report.asks if ask.is_worth_it]
+    return Learned(sorted(changes, key=_worth), sorted(asks, key=urgency), is_planned=True)
+
+
+def _without_secrets(ask: Ask, redact: Callable[[str], str]) -> Ask:
+    clean = {name: redact(getattr(ask, name)) for name in ("project", "text", "why")}
+    return msgspec.structs.replace(ask, **clean, evidence=())
 
 
 def _with_words(change: Change, said: str, redact: Callable[[str], str]) -> Change:
@@ -376,12 +382,14 @@ def _as_it_is(folder: MemoryFolder, settings: ConsolidationSettings) -> str:
     return stamp.hexdigest()[:32]
 
 
-def asks_of(folder: MemoryFolder, settings: ConsolidationSettings, now: datetime) -> Iterator[Ask]:
-    """Yield what waits for a person in one memory folder."""
+def asks_of(
+    folder: MemoryFolder, settings: ConsolidationSettings, now: datetime, noted: Path | None = None
+) -> Iterator[Ask]:
+    """Yield what waits for a person in one memory folder; ``noted`` is where extraction noted it, if elsewhere."""
     from slowwave.consolidation.inbox import inbox, parked_dreams  # noqa: PLC0415 - what only reads ledgers plans nothing
 
     yield from (ask_of_dream(folder, parked) for parked in parked_dreams(folder.path))
-    for waiting in inbox(folder.path, folder.transcripts, settings, now, is_global=folder.is_global):
+    for waiting in inbox(folder.path, folder.transcripts, settings, now, is_global=folder.is_global, noted=noted):
         yield ask_of(folder, waiting, settings)
 
 

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace as replace_in
 
+from slowwave.cli.screen import lines
 from slowwave.cli.status import every, short
 from slowwave.context import FixedClock, Run
 from slowwave.errors import NotFoundError, UnreadableError
@@ -214,6 +215,21 @@ def test_a_night_that_was_taken_back_is_told_as_such_until_a_session_follows_it(
         os.utime(session, ns=(0, int((NOW + timedelta(hours=1.2)).timestamp() * 1e9)))
     rows, _ = standings(run.settings, run.environ, later)
     assert {row.project: bool(row.taken_back) for row in rows} == {"-home-ana-quill": True, "-home-ana-tern": False}
+
+
+def test_a_dry_run_shows_what_would_wait_for_a_person(tmp_path: Path):
+    # the second of these finds nothing new to read, and its dream is not due: what waits is there all the same
+    for now in (NOW, NOW + timedelta(hours=1)):
+        run = replace(sample_run(tmp_path), clock=FixedClock(now), id=f"r{now:%H}")
+        plan = run_job("nightly", replace(run, dry_run=True))
+        done = run_job("nightly", run)
+        would, does = (msgspec.convert(report.learned, Learned).needs for report in (plan, done))
+        # only a night makes the key that a secret is marked with
+        about = [[(a.project, a.kind, a.why, a.text.partition("[secret:")[0]) for a in asks] for asks in (would, does)]
+        assert about[0] == about[1] != []
+        screen = "\n".join(lines(plan.to_builtins(), dry_run=True))
+        assert f"\nWould wait for you: {len(does)}, the likeliest" in screen
+        assert "after that run slowwave review asks you" in screen
 
 
 @pytest.mark.parametrize("job", ["retain", "erase"])
