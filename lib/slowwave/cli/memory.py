@@ -54,7 +54,7 @@ def configure(parser: Parser) -> None:
         add_project_option(action)
         action.add_argument("--memory", type=Path, metavar="DIR", help="this memory folder, instead of a store's")
         add_json_option(action)
-        if name in {"show", "why"}:
+        if name == "show":
             action.add_argument("id", metavar="ID", help="id of a memory, or its beginning")
         if name in {"diff", "undo"}:
             told = "id of a dream" if name == "diff" else "id of a dream, or of a night's run: then of every project"
@@ -87,7 +87,7 @@ def _configure_list(action: argparse.ArgumentParser) -> None:
     action.add_argument("--at", metavar="DATE", help='what held then: 2026-03-01, 2026-03-01T14:30 or "1 March 2026"')
 
 
-def _configure_drop(action: argparse.ArgumentParser) -> None:
+def _configure_ids(action: argparse.ArgumentParser) -> None:
     action.add_argument("id", nargs="+", metavar="ID", help="id of a memory, or its beginning")
     action.set_defaults(list_of_words="id")
 
@@ -111,7 +111,8 @@ def _configure_asking(action: argparse.ArgumentParser) -> None:
 # what has more options than a line or two
 _OPTIONS = {
     "list": _configure_list,
-    "drop": _configure_drop,
+    "drop": _configure_ids,
+    "why": _configure_ids,
     "export": _configure_export,
     "share": _configure_share,
     **dict.fromkeys(_ASKING, _configure_asking),

@@ -210,7 +210,7 @@ def _is_listed(memory: Memory, args: argparse.Namespace, at: str) -> bool:
 
 def show_one(args: argparse.Namespace) -> int:
     """Print all that is known about one memory."""
-    folder, memory = _found(args)
+    folder, memory = _found(args, args.id)
     row = row_of(folder, memory) | _by_hand(memory, notes_of(folder, read_book(folder.path), args)) | _details(memory)
     if args.json:
         say_json([row])
@@ -232,16 +232,23 @@ def show_one(args: argparse.Namespace) -> int:
 
 
 def show_why(args: argparse.Namespace) -> int:
-    """Print why something is remembered: evidence, sessions, events."""
-    folder, memory = _found(args)
+    """Print why things are remembered: evidence, sessions, events; ``--json`` prints one object a line."""
     redact = redactor_of(settings_of(args), os.environ, create=False)
+    for number, (folder, memory) in enumerate([_found(args, name) for name in args.id]):
+        if number and not args.json:
+            say("")
+        _show_why(folder, memory, args, redact)
+    return DONE
+
+
+def _show_why(folder: MemoryFolder, memory: Memory, args: argparse.Namespace, redact: Redactor) -> None:
     commands = _COMMAND.findall(memory.text)
     evidence = [_evidence(c, redact, commands) for c in check_all(memory.evidence, folder.transcripts)]
     events = [e for e in read_ledger(folder.path) if memory.id in {e.memory, e.successor}]
     if args.json:
         row = row_of(folder, memory) | _details(memory)
         say_json([row | {"evidence": evidence, "events": [msgspec.to_builtins(e) for e in events]}])
-        return DONE
+        return
     for line in _why(memory, evidence, notes_of(folder, read_book(folder.path), args)):
         say(line)
     for event in events:
@@ -249,7 +256,6 @@ def show_why(args: argparse.Namespace) -> int:
         say(f"  {event.at}  {what}  dream {event.dream}  {event.reason}".rstrip())
     if memory.status == "active":
         say(f"slowwave memory drop {memory.id}{carried(args, with_memory=True)} drops it")
-    return DONE
 
 
 def show_verified(args: argparse.Namespace) -> int:
@@ -295,15 +301,15 @@ def _verified(numbers: Mapping[str, int], options: str) -> Iterator[str]:
         )
 
 
-def _found(args: argparse.Namespace) -> tuple[MemoryFolder, Memory]:
+def _found(args: argparse.Namespace, name: str) -> tuple[MemoryFolder, Memory]:
     def has(folder: MemoryFolder) -> Memory | None:
         memories = read_book(folder.path).memories
-        if args.id in memories:
-            return memories[args.id]
-        like = [m for i, m in memories.items() if args.id and i.startswith(args.id)]
+        if name in memories:
+            return memories[name]
+        like = [m for i, m in memories.items() if name and i.startswith(name)]
         return like[0] if len(like) == 1 else None
 
-    return the_one(args.folders, f"memory {args.id}", has)
+    return the_one(args.folders, f"memory {name}", has)
 
 
 def row_of(folder: MemoryFolder, memory: Memory, at: str = "", standing: Standing | None = None) -> dict[str, Any]:

@@ -68,6 +68,18 @@ def test_the_list_as_json_holds_what_the_list_shows(house: House, capsys: pytest
         assert len(rows) == (3 if more == ("--all",) else 1)
 
 
+def test_why_takes_several_memories(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    house.extract(house.candidate("Never push on a Friday", session="c"))
+    house.dream()
+    ids = [_id_of(house, text) for text in ("We use bun", "Never push on a Friday")]
+    one_by_one = [_run(capsys, house, "why", name) for name in ids]
+    assert _run(capsys, house, "why", *ids) == "\n".join(one_by_one)
+    rows = [json.loads(line) for line in _run(capsys, house, "why", *ids, "--json").splitlines()]
+    assert [row["id"] for row in rows] == ids
+    # nothing is told of some where one is unknown
+    assert _run(capsys, house, "why", ids[0], "mnothing", code=3).startswith("slowwave: no memory mnothing")
+
+
 def test_show_and_why_explain_a_memory_by_its_evidence(house: House, capsys: pytest.CaptureFixture[str]) -> None:
     memory = _run(capsys, house, "list").splitlines()[1].split()[0]
     assert "We use bun" in _run(capsys, house, "show", memory[:5])
