@@ -275,6 +275,8 @@ class Report(msgspec.Struct):
     dream_ids: list[str] = []  # dreams that were committed
     gates: list[Gate] = []  # every gate asked, in order
     counts: dict[str, int] = {}  # numbers by name, for example ``sessions``, ``candidates``, ``kept``
+    # of a backfill that was taken up again, what of the numbers stood before; ``counts`` are those of all its parts
+    before: dict[str, int] = {}
     items: list[Item] = []  # what was done or refused, with reasons
     warnings: list[str] = []  # problems that stopped nothing
     failures: list[str] = []  # contained failures; the run ends with exit code 6 when there are any
@@ -334,9 +336,14 @@ class Report(msgspec.Struct):
         return whole
 
     @property
+    def now(self) -> dict[str, int]:
+        """The numbers of this part alone."""
+        return {name: number - self.before.get(name, 0) for name, number in self.counts.items()}
+
+    @property
     def did_something(self) -> bool:
         """Whether it left anything behind."""
-        return bool(self.dream_ids or any(self.counts.get(name) for name in _LEFT_BEHIND))
+        return bool(self.dream_ids or any(self.now.get(name) for name in _LEFT_BEHIND))
 
     def parked_projects(self) -> frozenset[str]:
         """Return the projects whose dream waits for review: what their items name was planned, not done."""

@@ -395,10 +395,12 @@ def lines_of_backfill(report: dict[str, Any], options: str = "") -> Iterator[str
     yield from (f"  {action:<9}  {line}" for action, line in told[:MOST_SESSIONS])
     if len(told) > MOST_SESSIONS:
         yield f"  and {len(told) - MOST_SESSIONS} more (--json shows all)"
-    counts = report["counts"]
+    counts, before = report["counts"], report.get("before", {})
     for name, words in _NUMBERS_OF_BACKFILL.items():
         if counts.get(name):
-            yield f"  {counts[name]:>9,}  {words[counts[name] != 1]}"
+            number = counts[name] - before.get(name, 0)
+            earlier = f", {before[name]:,} before" if before.get(name) else ""
+            yield f"  {number:>9,}  {words[number != 1]}{earlier}"
     if counts.get("candidates"):
         if options:
             yield f"A night over your own home does not look there: slowwave run consolidate --force{options}"

@@ -359,7 +359,7 @@ def _joined(rows: list[str]) -> str:
 
 def _deeds(report: Report) -> str:
     """Say what a run did, or a dry run would do, and over what it went."""
-    counts = report.counts
+    counts = report.now
     done = [f"{did} {number_of(counts[name], thing)}{where}" for name, did, thing, where in _DEEDS if counts.get(name)]
     said = " and ".join(filter(None, [", ".join(done[:-1]), *done[-1:]])) or "found nothing to keep"
     sessions, projects = (counts.get(name, 0) for name in ("sessions", "projects"))

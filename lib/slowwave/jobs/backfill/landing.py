@@ -9,13 +9,14 @@ import hashlib
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from time import perf_counter, time
 
 import msgspec
 
 from slowwave.context import FixedClock
-from slowwave.errors import MovedError, SlowwaveError, told
+from slowwave.errors import CorruptStateError, MovedError, SlowwaveError, told
 from slowwave.extraction.batch import Batch
 from slowwave.extraction.candidates import QUARANTINE_FILE as QUARANTINE
 from slowwave.extraction.candidates import read_quarantine
@@ -74,6 +75,26 @@ def not_landed(run: Folder, plan: Plan) -> int:
     return sum(record is None or record.state != "done" for record in records)
 
 
+def stood_before(run: Folder, plan: Plan) -> dict[str, int]:
+    """Return the numbers of what was read and what landed so far."""
+    report = Report("backfill")
+    for shard in (run.shard(number) for number in range(plan.shards)):
+        for piece in shard.pieces:
+            if run.has(piece.number):
+                with suppress(CorruptStateError):  # its landing names it
+                    report.absorb(Report("backfill", counts=_of_reading(run.result(piece.number))))
+        for index in {piece.project for piece in shard.pieces}:
+            record = _known(run.landed(name_of(shard.number, index)))
+            if record is not None and record.state == "done":
+                report.absorb(Report("backfill", counts=record.counts))
+    return report.counts
+
+
+def _of_reading(result: Result) -> dict[str, int]:
+    """Return the numbers of a piece that was read; how many of its candidates are new shows when they land."""
+    return {name: number for name, number in result.counts.items() if name != "candidates"}
+
+
 def _land(run: Folder, plan: Plan, shard: Shard, index: int, environ: Mapping[str, str], report: Report) -> None:
     """Add to the memory folder of a project what came of its pieces in a shard, once.
 
@@ -102,8 +123,7 @@ def _land(run: Folder, plan: Plan, shard: Shard, index: int, environ: Mapping[st
             wrong = _finish(folder, record, plan)
     report.warnings += [NAMELESS(f"{memory}: {wrong}")] if "accident" in wrong else []
     for result in results:
-        # how many of its candidates are new shows when they land
-        counts = {name: number for name, number in result.counts.items() if name != "candidates"}
+        counts = _of_reading(result)
         failures, warnings = list(result.failed), list(map(NAMELESS, result.warnings))
         own = Report(
             "backfill", counts=counts, failures=failures, warnings=warnings, unknown_types=result.unknown_types

@@ -471,7 +471,9 @@ def table_of(report: Report) -> list[dict[str, Any]]:
     rows = [
         {"about": printable(i.project or i.target), "what": i.action, "text": printable(i.reason)} for i in report.items
     ]
-    rows += [{"about": "range", "what": name, "text": f"{number:,}"} for name, number in sorted(report.counts.items())]
+    for name, number in sorted(report.now.items()):
+        earlier = f", {report.before[name]:,} before" if report.before.get(name) else ""
+        rows.append({"about": "range", "what": name, "text": f"{number:,}{earlier}"})
     return rows[:MOST_ROWS]
 
 

@@ -15,7 +15,7 @@ import msgspec
 from slowwave.context import Run, clock_of
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError, told
 from slowwave.jobs.backfill.folder import Folder, Plan, Shard, backfills_folder, note_answers
-from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back
+from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back, stood_before
 from slowwave.jobs.backfill.plan import cover, first_words, plan_backfill, wanted_of
 from slowwave.jobs.backfill.preview import preview
 from slowwave.jobs.backfill.shard import Done, ShardReader, reading
@@ -116,7 +116,11 @@ def _taken_up(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
         report.warnings.append(f"backfill {plan.run_id} is done; a new one reads what has changed since")
         return Begun(folder.path, 0, report, runner, began)
     folder.unpause()
-    return Begun(folder.path, plan.shards, first_words(plan), runner, began, _title(began, plan))
+    report = first_words(plan)
+    answered = Report("backfill", plan.run_id)
+    note_account(answered, journal_of(plan.run_id, environ))
+    report.before = stood_before(folder, plan) | answered.counts
+    return Begun(folder.path, plan.shards, report, runner, began, _title(began, plan))
 
 
 def _title(began: Began, plan: Plan) -> str:

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.cli.screen import lines_of_backfill
 from slowwave.errors import UsageError
 from slowwave.extraction import job
 from slowwave.jobs.backfill import landing, plan, shard
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
+from slowwave.jobs.conclusion import outcome_of
 from slowwave.jobs.status import unfinished
 from slowwave.observability.night import Night, read_nights
 from slowwave.observability.progress import read_notes, watched_by
@@ -78,6 +80,15 @@ def test_what_was_paused_and_resumed_is_counted_once(tmp_path: Path, monkeypatch
     for name in ("extracted", "candidates", "model_answers", "model_prompt_tokens"):
         assert first.counted(name) + second.counted(name) == once.counted(name) == report.counts[name], name
         assert first.counted(name) > 0
+        # what was read and not landed when it was paused, was read before
+        assert report.before[name] >= first.counted(name), name
+        assert report.now[name] + report.before[name] == once.counted(name)
+    read = report.before["extracted"]
+    assert 0 < read < 12
+    told = [line.split(maxsplit=1) for line in lines_of_backfill(report.to_builtins())]
+    assert [str(12 - read), f"were read now, {read} before"] in told
+    assert f"{12 - read}, {read} before" in [row["text"] for row in plan.table_of(report) if row["what"] == "extracted"]
+    assert outcome_of(report).message.startswith(f"backfill b1 read {12 - read} sessions")
     assert first.spent.prompt_tokens + second.spent.prompt_tokens == once.spent.prompt_tokens > 0
     assert first.counts["left"] == 8
 
