@@ -111,6 +111,11 @@ def test_an_excerpt_is_short_and_counts_what_it_leaves_out(shown: dict[str, str]
     assert len(lines) + sum(gaps) == len(whole)
 
 
+def test_where_the_schedule_is_set_up_it_says_how_to_check_it():
+    section = README.read_text(encoding="utf-8").partition("\n## Every night\n")[2].partition("\n## ")[0]
+    assert "`slowwave doctor`" in section
+
+
 def test_an_excerpt_names_what_it_leaves_out():
     text = "head\n\none: 2\n  a\n     more of a\n  b\n\ntwo: 1\n  c\n\nthree"
     assert excerpt(text, {"head": 9, "one": 1}) == (
