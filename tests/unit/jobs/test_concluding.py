@@ -69,7 +69,10 @@ def test_a_night_names_the_clients_that_its_memories_do_not_reach(
     unloaded, reaches = (
         {name.rpartition("-")[2]: of for name, of in learned[key].items()} for key in ("unloaded", "reaches")
     )
-    assert (reaches["tern"]["cersei"], reaches["quill"]["pi"]) == ("loads it by itself", "cannot be reached: not there")
+    assert (reaches["tern"]["cersei"], reaches["quill"]["pi"]) == (
+        "loads it by itself",
+        "no file of the project to put it into: not there",
+    )
     assert reaches["tern"]["codex"].startswith("not yet: slowwave install ")
     if on is None:
         assert "codex" in unloaded["tern"]

@@ -81,7 +81,9 @@ def reach_of(project: Project, register: Register, environ: Mapping[str, str]) -
             found[client] = f"in {stands[client]}"
         elif client in itself:
             found[client] = "loads it by itself"
-        elif reason := why_not or means.refused.get(client):
+        elif why_not:
+            found[client] = f"no file of the project to put it into: {why_not}"
+        elif reason := means.refused.get(client):
             found[client] = f"cannot be reached: {reason}"
         else:
             rule = register.rule(client, name_to_json(project.root))
