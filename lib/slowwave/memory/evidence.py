@@ -1,7 +1,7 @@
 """Whether the bytes that prove a fact are still there, where they lie now, and in which words."""
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
@@ -19,7 +19,6 @@ from slowwave.hostile import visible
 from slowwave.memory.book import Memory
 from slowwave.memory.model import Evidence, name_from_json, name_to_json, printable
 from slowwave.reading.dialogs import written
-from slowwave.secrets.redactor import Redactor
 from slowwave.stores.archive.shelf import PackedPlaces, is_inside, pack_of
 
 # Whether the bytes that prove a fact are still there: in files, in packed files, in rows of databases.
@@ -343,7 +342,9 @@ class Source(msgspec.Struct, frozen=True):
     finding: str  # ok, moved, changed or lost
 
 
-def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: int, redact: Redactor) -> list[Source]:
+def sources_of(
+    evidence: Sequence[Evidence], transcripts: Sequence[Path], most: int, redact: Callable[[str], str]
+) -> list[Source]:
     """Return where a fact was said, the latest first, each place with what stands around it.
 
     Args:
@@ -366,7 +367,7 @@ def sources_of(evidence: Sequence[Evidence], transcripts: Sequence[Path], most: 
     return list(found.values())[:most]
 
 
-def first_line(piece: Evidence, transcripts: Sequence[Path], redact: Redactor) -> str:
+def first_line(piece: Evidence, transcripts: Sequence[Path], redact: Callable[[str], str]) -> str:
     """Return the first line of the text that a piece of evidence stands in, without secrets; "" when it is gone."""
     (checked,) = check_all([piece], transcripts)
     if checked.finding not in {"ok", "moved"}:
@@ -386,11 +387,13 @@ def _most_alike(texts: Sequence[str], quote: str) -> tuple[str, float]:
 
     if not quote or not texts:
         return next(iter(texts), ""), _LEAST_ALIKE
+    if whole := [text for text in texts if quote in text]:
+        return min(whole, key=len), 100.0
     best = max(texts, key=lambda text: (likeness(text), -len(text)))
     return best, likeness(best)
 
 
-def said_at(checked: Checked, redact: Redactor, commands: Sequence[str] = ()) -> str:
+def said_at(checked: Checked, redact: Callable[[str], str], commands: Sequence[str] = ()) -> str:
     """Return what was said where evidence was found, cut around its quote, without secrets; "" when it is gone.
 
     Args:
@@ -413,7 +416,7 @@ def said_at(checked: Checked, redact: Redactor, commands: Sequence[str] = ()) ->
     return _around(_without_secrets(best, redact), quote)
 
 
-def _said_before(checked: Checked, redact: Redactor) -> str:
+def _said_before(checked: Checked, redact: Callable[[str], str]) -> str:
     """Return the end of the agent's last words in the lines before evidence, without secrets."""
     if checked.finding not in {"ok", "moved"} or checked.is_archived or names_row(checked.evidence.record):
         return ""
@@ -432,7 +435,7 @@ def _said_before(checked: Checked, redact: Redactor) -> str:
     return ""
 
 
-def _without_secrets(text: str, redact: Redactor) -> str:
+def _without_secrets(text: str, redact: Callable[[str], str]) -> str:
     """Return a whole text as whoever read the session saw it: as one, and each answer or value in it by itself.
 
     A client tells an answer in a sentence or in JSON of its own, whose signs around it would hide a secret in it.
@@ -446,7 +449,7 @@ def _without_secrets(text: str, redact: Redactor) -> str:
     return redact(text)
 
 
-def _each(value: Any, redact: Redactor) -> Any:
+def _each(value: Any, redact: Callable[[str], str]) -> Any:
     """Return a value of JSON with each text in it redacted by itself."""
     if isinstance(value, str):
         return redact(value)

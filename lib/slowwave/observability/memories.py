@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from html import escape
 from pathlib import Path
 
@@ -35,7 +36,6 @@ from slowwave.observability.lessons import (
     remembered,
 )
 from slowwave.report import counted
-from slowwave.secrets.redactor import Redactor
 from slowwave.settings import ConsolidationSettings
 from slowwave.stores.projects import short_names
 
@@ -93,7 +93,11 @@ NOTHING_KNOWN = Known()
 
 
 def known_of(
-    folders: Sequence[MemoryFolder], settings: ConsolidationSettings, now: datetime, home: str, redact: Redactor
+    folders: Sequence[MemoryFolder],
+    settings: ConsolidationSettings,
+    now: datetime,
+    home: str,
+    redact: Callable[[str], str],
 ) -> Known:
     """Return what memory folders hold, and where it was said, without what ``redact`` takes out; problems are told."""
     every, problems = remembered(folders)
@@ -105,10 +109,12 @@ def known_of(
 
 
 def _sources(
-    every: Sequence[Remembered], asks: Sequence[Ask], lately: Learned, redact: Redactor
+    every: Sequence[Remembered], asks: Sequence[Ask], lately: Learned, redact: Callable[[str], str]
 ) -> dict[tuple[str, str], Sequence[Source]]:
     """Return the sources of what is shown first; what cannot be looked up stands with its recorded words."""
     projects = {one.folder.project: one for one in every}
+    # much of what waits comes from one long message, and to look for secrets in it takes longest
+    clean = cache(redact)
     wanted = {(ask.project, ask.id): ask.evidence for ask in asks[:MOST_ASKS] if ask.is_worth_it}
     for change in lately.changes[:MOST_CHANGES]:
         if memory := projects[change.project].book.memories.get(change.memory):
@@ -116,10 +122,10 @@ def _sources(
     found: dict[tuple[str, str], Sequence[Source]] = {}
     for (project, name), evidence in wanted.items():
         try:
-            found[project, name] = sources_of(evidence, projects[project].folder.transcripts, MOST_SOURCES, redact)
+            found[project, name] = sources_of(evidence, projects[project].folder.transcripts, MOST_SOURCES, clean)
         except (SlowwaveError, OSError):
             found[project, name] = [
-                Source(redact(piece.quote), "", "", piece.path, "lost") for piece in evidence[:MOST_SOURCES]
+                Source(clean(piece.quote), "", "", piece.path, "lost") for piece in evidence[:MOST_SOURCES]
             ]
     return found
 

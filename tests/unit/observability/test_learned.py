@@ -1,5 +1,6 @@
 """What did it learn: told out of the ledgers of real dreams, for one run or for one dream, and out of a plan."""
 
+import hashlib
 from pathlib import Path
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 from slowwave.consolidation.inbox import accept_fact, inbox
 from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.ledger import read_ledger
-from slowwave.memory.model import RETRACTS
+from slowwave.memory.model import RETRACTS, Evidence
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import (
     Change,
@@ -21,6 +22,7 @@ from slowwave.observability.lessons import (
     planned,
     remembered,
 )
+from slowwave.observability.memories import known_of
 from slowwave.settings import ConsolidationSettings
 from slowwave.stores.projects import short_names
 from tests.unit.consolidation.dreams import House
@@ -163,3 +165,23 @@ def test_what_was_taken_back_is_told_beside_what_was_learned_and_does_not_change
     assert told() == "2 new memories"
     undo(house.memory, second, house.clock.now())
     assert told() == "2 new memories, 1 of them taken back"
+
+
+def test_a_message_that_several_facts_come_from_is_looked_through_for_secrets_once(house: House) -> None:
+    other = "Our linter is ruff"
+    said = f"{NPM}. {other}."
+    house.session("s1", said)
+    raw = (house.folder / "s1.jsonl").read_bytes().rstrip(b"\n")
+    piece = Evidence(str(house.folder / "s1.jsonl"), "r", 0, len(raw), hashlib.sha256(raw).hexdigest(), other)
+    facts = [msgspec.structs.replace(house.candidate(text, session="s2"), evidence=(piece,)) for text in (NPM, other)]
+    house.extract(*facts)
+    house.dream()
+    looked: list[str] = []
+
+    def redact(text: str) -> str:
+        looked.append(text)
+        return text
+
+    known = known_of([folder(house)], LIMITS, house.clock.now(), "", redact)
+    assert [source.around for sources in known.sources.values() for source in sources] == [said, said]
+    assert looked.count(said) == 1
