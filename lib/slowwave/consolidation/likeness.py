@@ -278,9 +278,13 @@ def _set(text: str) -> frozenset[str]:
 
 
 _COMPARES = r"[<>]=?|[=!~]=|[≤≥]"
+_COMPARISON = re.compile(_COMPARES)
+_SIGN = re.compile(rf"{_COMPARES}|{NO}|/|\*+|~")
 _TOKEN = re.compile(rf"{NO}|{_COMPARES}|[\w./\\:@#+~%$*'\u2019^-]+")
 # 8080, 3.9, v2, 50MB, 30s, 12:30: something that has another value tomorrow
 _AMOUNT = re.compile(r"[vV~^]*\d[\d.,:]*\+?(?:[a-zA-Z]{1,3}|%)?")
+# camelCase, or parts with points between them
+_IDENTIFIER = re.compile(r".*[a-z][A-Z].*|[\w-]+(?:\.[\w-]+)+", re.DOTALL)
 _EDGES = ".,:;!?'\u2019\"`"
 _NEGATIONS = _set(
     "not no never none without avoid cannot dont doesnt didnt cant wont nor neither nicht kein keine keinen keiner "
@@ -386,7 +390,7 @@ def words_of(text: str) -> Words:
 def _trimmed(raw: str) -> str:
     """Return a token without the marks of the sentence around it; "" when nothing but marks is left."""
     token = raw.strip(_EDGES) if not raw.startswith((".", "*")) else raw.rstrip(_EDGES)
-    if re.fullmatch(rf"{_COMPARES}|{NO}|/|\*+|~", token):
+    if _SIGN.fullmatch(token):
         return token
     return token if any(c.isalnum() for c in token) else ""
 
@@ -395,7 +399,7 @@ def _is_mark(token: str) -> bool:
     """Say whether a token is a number, version, path, flag or identifier: a name, in which every character counts."""
     if token.casefold() in _NAMES:
         return False
-    if any(c.isdigit() for c in token) or "_" in token or "::" in token or re.fullmatch(_COMPARES, token):
+    if any(c.isdigit() for c in token) or "_" in token or "::" in token or _COMPARISON.fullmatch(token):
         return True
     if (
         token.startswith(("-", ".", "~", "@", "#", "$"))
@@ -403,7 +407,7 @@ def _is_mark(token: str) -> bool:
         or any(c in token for c in "/\\*")
     ):
         return True
-    return bool(re.search(r"[a-z][A-Z]", token) or re.fullmatch(r"[\w-]+(?:\.[\w-]+)+", token))
+    return _IDENTIFIER.fullmatch(token) is not None
 
 
 def _is_letter(token: str, place: int) -> bool:
