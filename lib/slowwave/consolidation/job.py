@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from slowwave.consolidation.effect.verdicts import Watch
 from slowwave.consolidation.gates import (
     ENOUGH,
     Changed,
@@ -198,6 +197,8 @@ class _Dream:
 
     def _watch(self, last: int | None) -> None:
         """Look what sessions since the last dream made of the memories that they were told."""
+        from slowwave.consolidation.effect.verdicts import Watch  # noqa: PLC0415 - few dreams of a night are due
+
         watch = Watch(self.project, self.register)
         self.watched = watch.over(self._changed(last).sessions)
         self.report.warnings += [f"{self.project.key}: {problem}" for problem in watch.problems]

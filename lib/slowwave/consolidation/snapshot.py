@@ -13,7 +13,6 @@ from rapidfuzz import fuzz
 from slowwave.consolidation.gates import parse_state
 from slowwave.consolidation.model import Gathered, State
 from slowwave.consolidation.slots import decision_key, key_of
-from slowwave.extraction.classifier import weights
 from slowwave.formats.model import Problem
 from slowwave.memory.authors import Author, Authors, Writes, committed, read_writes
 from slowwave.memory.book import DECISIONS, NOTED, WORKING, Book, Memory, Phrase, page_of_heading, replay
@@ -288,6 +287,8 @@ def _section(one: Statement, kind: str) -> str:
     """Return where a line of an index belongs among our headings by its words, "" where its category tells."""
     if one.label or one.target or kind or _category(one, kind) != "project":
         return ""
+    from slowwave.extraction.classifier import weights  # noqa: PLC0415 - only where an agent wrote lines
+
     found = weights().section(one.text)
     return "" if found == "project" else DECISIONS if found == "decision" else WORKING
 
@@ -314,6 +315,8 @@ def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[
 
 
 def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, number: int) -> Event:
+    from slowwave.extraction.classifier import weights  # noqa: PLC0415 - as above
+
     category = _category(one, kind)
     key, value = decision_key(one.text) if category == "decision" else ("", "")
     if not key and not one.target:

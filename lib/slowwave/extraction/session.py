@@ -11,7 +11,6 @@ from typing import Protocol
 
 from slowwave.extraction.candidates import Quarantined, quarantine_of
 from slowwave.extraction.gates import Progress, progress_of, session_gates
-from slowwave.extraction.offline import notes
 from slowwave.extraction.ranges import PartState, part_state, ranges_of, runs_of, stamp
 from slowwave.extraction.selection import EXTRACTOR, Taken, taken
 from slowwave.formats.model import Message, Span, Transcript
@@ -92,6 +91,8 @@ def read_session(
         UnreadableError: a file cannot be opened.
         UsageError: the dialect is not known.
     """
+    from slowwave.extraction.offline import notes  # noqa: PLC0415 - few sessions of a night have anything new
+
     if transcript is None:
         transcript = by_name(session.dialect).read(session.files)
         size = sum(state.path.stat().st_size for state in states)

@@ -1,15 +1,10 @@
 """The steps of each job: what is done for one project, and what is about all of them together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from slowwave.compaction.run import Compacting
-from slowwave.compaction.story import compact_sessions
-from slowwave.compaction.summary import Summarise, by_ledger
-from slowwave.consolidation.effect.demands import write_points
-from slowwave.consolidation.effect.verdicts import Watch
 from slowwave.consolidation.job import consolidate_project
 from slowwave.consolidation.team import propose, share, team_of
 from slowwave.context import Run
@@ -25,25 +20,33 @@ from slowwave.memory.folder import INDEX, NAME, MemoryFolder, global_folder, imp
 from slowwave.memory.rehearsal import noted_in
 from slowwave.observability.lessons import asks_of
 from slowwave.report import Item, Report
-from slowwave.retention.erase.eraser import Eraser
-from slowwave.retention.erase.job import erase_project, finish
-from slowwave.retention.erase.subjects import Secrets
 from slowwave.retention.job import retain
 from slowwave.secrets.redactor import redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project
 
+if TYPE_CHECKING:
+    from slowwave.compaction.run import Compacting
+    from slowwave.compaction.summary import Summarise
+    from slowwave.consolidation.effect.verdicts import Told
+    from slowwave.retention.erase.eraser import Eraser
+    from slowwave.secrets.redactor import Redactor
+
 # The step ``compact``: the sessions of one project that have grown too large, with their memories saved first.
 
 
 def compact(project: Project, run: Run) -> Report:
     """Compact the sessions of one project that are due."""
+    from slowwave.compaction.story import compact_sessions  # noqa: PLC0415 - the usual night compacts nothing
+
     return compact_sessions(project, project.sessions, compacting(project, run))
 
 
-def compacting(project: Project, run: Run) -> Compacting:
+def compacting(project: Project, run: Run) -> "Compacting":
     """Return what the sessions of a project are compacted with."""
+    from slowwave.compaction.run import Compacting  # noqa: PLC0415 - the usual night compacts nothing
+
     redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
     report = Report("compact", run.id)
 
@@ -75,7 +78,7 @@ def compacting(project: Project, run: Run) -> Compacting:
     )
 
 
-def by_hand(session: StoredSession, run: Run) -> Compacting:
+def by_hand(session: StoredSession, run: Run) -> "Compacting":
     """Return what one session is compacted with that a person named; its memories belong to the project it is of."""
     project = _project_of(session, run)
     if project is not None:
@@ -103,16 +106,16 @@ def _project_of(session: StoredSession, run: Run) -> Project | None:
     return None
 
 
-def _summarise(run: Run, report: Report) -> Summarise:
+def _summarise(run: Run, report: Report) -> "Summarise":
     """Return what makes the summaries: a model's narrative cannot wait for the answers of a batch."""
+    from slowwave.compaction.summary import by_ledger, by_model  # noqa: PLC0415 - the usual night compacts nothing
+
     settings = run.settings
     if settings.compaction.model == "off" or settings.model.batch:
         return by_ledger
     model = language_model(run.id, settings, run.environ, dry_run=run.dry_run)
     if model is None:
         return by_ledger
-    from slowwave.compaction.summary import by_model  # noqa: PLC0415 - the usual night has no model
-
     return by_model(
         model,
         settings.compaction.min_score,
@@ -158,7 +161,10 @@ def end_dreaming(projects: Sequence[Project], run: Run) -> Report:
         else:
             report.count("delivered")
     try:
-        write_points(projects, run.settings, run.environ, is_all=not run.project)
+        if (register := read_register(run.environ)) and register.hooks:
+            from slowwave.consolidation.effect.demands import write_points  # noqa: PLC0415 - only where it is asked for
+
+            write_points(projects, run.settings, run.environ, is_all=not run.project)
     except SlowwaveError as error:
         report.warnings.append(f"what is said before a call is not current: {error}")
     return report
@@ -238,8 +244,17 @@ def extract_some(project: Project, sessions: Sequence[StoredSession], run: Run) 
         model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
         redact=redactor_of(run.settings, run.environ, create=not run.dry_run),
         rehearsal=run.rehearsal,
-        told_to=Watch(project, _register(run)).told_to,
+        told_to=_told_to(project, run),
     )
+
+
+def _told_to(project: Project, run: Run) -> "Callable[[StoredSession, Redactor], Told | None] | None":
+    """Return what says what a session was told; only a model is asked about that."""
+    if not run.settings.model.is_set:
+        return None
+    from slowwave.consolidation.effect.verdicts import Watch  # noqa: PLC0415 - the usual night has no model
+
+    return Watch(project, _register(run)).told_to
 
 
 def consolidate(project: Project, run: Run) -> Report:
@@ -275,17 +290,24 @@ def _register(run: Run) -> Register:
 
 def erase(project: Project, run: Run) -> Report:
     """Take the secrets out of one project's transcripts and memories."""
+    from slowwave.retention.erase.job import erase_project  # noqa: PLC0415 - a night erases nothing
+
     return erase_project(project, _secrets_eraser(run))
 
 
 def finish_erasing(projects: Sequence[Project], run: Run) -> Report:
     """Take the secrets out of what belongs to no project; without a choice of projects only."""
+    from slowwave.retention.erase.job import finish  # noqa: PLC0415 - a night erases nothing
+
     if run.project:
         return Report("erase", run.id)
     return finish(projects, _secrets_eraser(run))
 
 
-def _secrets_eraser(run: Run) -> Eraser:
+def _secrets_eraser(run: Run) -> "Eraser":
+    from slowwave.retention.erase.eraser import Eraser  # noqa: PLC0415 - a night erases nothing
+    from slowwave.retention.erase.subjects import Secrets  # noqa: PLC0415 - as above
+
     what = Secrets(redactor_of(run.settings, run.environ, create=not run.dry_run))
     return Eraser(run, what)
 

@@ -3,12 +3,9 @@
 import logging
 import socket
 import sys
-import urllib.error
-import urllib.request
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
-from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -304,13 +301,6 @@ def _resource() -> "Resource":
 # Alarms by webhook: one JSON object by POST, once a run, with a time limit, and without a secret in it.
 
 
-class _Straight(urllib.request.HTTPRedirectHandler):
-    """Follows nobody: an alarm goes where the settings say, and nowhere else."""
-
-    def redirect_request(self, *_args: Any, **_more: Any) -> None:
-        """Refuse."""
-
-
 def body_of(night: Night) -> bytes:
     """Return what is posted: which run on which machine, and its alarms."""
     alarms = [{"name": a.name, "summary": NAMELESS(a.summary), "count": a.count} for a in night.alarms]
@@ -330,15 +320,25 @@ def post(night: Night, settings: AlarmSettings) -> None:
     host = host_of(settings.webhook)
     if not night.alarms:
         return
+    import urllib.request  # noqa: PLC0415 - few nights raise an alarm
+    from http.client import HTTPException  # noqa: PLC0415 - as above
+    from urllib.error import HTTPError, URLError  # noqa: PLC0415 - as above
+
+    class Straight(urllib.request.HTTPRedirectHandler):
+        """Follows nobody: an alarm goes where the settings say, and nowhere else."""
+
+        def redirect_request(self, *_args: Any, **_more: Any) -> None:
+            """Refuse."""
+
     head = {"Content-Type": "application/json", "User-Agent": "slowwave"}
     try:
         request = urllib.request.Request(settings.webhook, body_of(night), head, method="POST")  # noqa: S310 - see host_of
-        with urllib.request.build_opener(_Straight).open(request, timeout=settings.timeout.total_seconds()):
+        with urllib.request.build_opener(Straight).open(request, timeout=settings.timeout.total_seconds()):
             pass
-    except urllib.error.HTTPError as error:
+    except HTTPError as error:
         error.close()
         raise ServerError(f"{host} answered {error.code} to {len(night.alarms)} alarms") from None
-    except urllib.error.URLError as error:
+    except URLError as error:
         raise ServerError(f"{host} did not take {len(night.alarms)} alarms ({error.reason})") from None
     except (OSError, HTTPException) as error:
         # what http.client says of an odd address quotes it

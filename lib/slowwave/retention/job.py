@@ -33,8 +33,6 @@ from slowwave.retention.plan import (
     with_upkeep,
 )
 from slowwave.retention.policy import check
-from slowwave.retention.purge import FOLDER as PURGE
-from slowwave.retention.purge import Purger
 from slowwave.retention.removal import Freer, Remover, settle
 from slowwave.retention.rescue import due_soon, note_due, note_gone, rescue
 from slowwave.retention.sessions import Fleet, paths_of
@@ -111,6 +109,8 @@ def _take_steps(run: Context, said: Told, projects: Sequence[Project], *, remove
     left_out = _rescue(run, goes if run.dry_run else set())
     note_gone(projects, said, run)
     if removes and run.rules.purge:
+        from slowwave.retention.purge import Purger  # noqa: PLC0415 - only where settings ask
+
         Purger(run).purge(goes)
     return left_out
 
@@ -203,6 +203,8 @@ def clear_leftovers(run: Context) -> None:
         LockHeldError: another process kept a memory folder locked for too long.
         OSError: one of them cannot be removed.
     """
+    from slowwave.retention.purge import FOLDER as PURGE  # noqa: PLC0415 - few runs are killed
+
     state, data = state_folder(run.environ), data_folder(run.environ)
     folders = {state, state / PURGE, data}
     for memory in sorted({member.project.memory for member in run.fleet.members.values()}):

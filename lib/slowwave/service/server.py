@@ -11,8 +11,6 @@ import subprocess
 import sys
 import time
 import tomllib
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Generator, Mapping, MutableMapping
 from contextlib import chdir, closing, contextmanager
 from functools import partial
@@ -431,10 +429,13 @@ def is_free(port: int) -> bool:
 
 def is_healthy(api: str) -> bool:
     """Say whether a Prefect server answers at this address."""
+    from urllib.error import URLError  # noqa: PLC0415 - most runs need no server
+    from urllib.request import urlopen  # noqa: PLC0415 - as above
+
     try:
-        with urllib.request.urlopen(f"{api}/health", timeout=5) as answer:  # noqa: S310 - the operator's own address
+        with urlopen(f"{api}/health", timeout=5) as answer:  # noqa: S310 - the operator's own address
             return answer.status == 200  # noqa: PLR2004 - HTTP's OK
-    except (urllib.error.URLError, OSError, ValueError):
+    except (URLError, OSError, ValueError):
         return False
 
 

@@ -1,5 +1,8 @@
 """Who works little has a memory too: short sessions, nights with a moving clock, and nothing done twice."""
 
+import os
+import subprocess
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,6 +23,19 @@ WISHES = {
     2: "Our formatter is ruff, and we never use black here.",
     3: "From now on use the old importer for all new customers.",
 }
+# of compacting and erasing, of reading a session, of judging what it was told, and of asking a server
+OF_WORK = (
+    *("slowwave.compaction", "slowwave.retention.erase", "slowwave.retention.purge", "slowwave.extraction.offline"),
+    *("slowwave.extraction.classifier", "slowwave.consolidation.effect", "urllib.request", "http.client", "pydantic"),
+)
+NIGHT = """
+import sys
+from slowwave.cli import main
+code = main(["run", "nightly", "--direct", "--json"])
+sys.stdout = sys.__stdout__
+print(*sys.modules)
+sys.exit(code)
+"""
 
 
 def night(home: Home) -> Report:
@@ -86,3 +102,16 @@ def test_status_says_what_a_project_waits_for(tmp_path: Path) -> None:
     assert (row.due, "or once something noted here is a week old (the oldest: " in reason) == (False, True)
     home.clock.advance(days=7)
     assert standings(Settings(), home.environ, home.clock)[0][0].due
+
+
+def test_a_night_with_nothing_to_do_loads_nothing_that_only_work_needs(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    for number, wish in WISHES.items():
+        home.add("claude", number, 20, wish, "have a look at the tests")
+    night(home)
+    done = subprocess.run(
+        [sys.executable, "-c", NIGHT], env={**os.environ, **home.environ}, capture_output=True, check=True
+    )
+    loaded = set(done.stdout.decode().split())
+    assert {"slowwave.consolidation.inbox", "slowwave.secrets.finder"} < loaded
+    assert {name for name in loaded if name.startswith(OF_WORK)} == set()
