@@ -122,7 +122,7 @@ def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
 def _codex(dialect: Dialect, transcript: Transcript) -> Reading:
     items, files = _codex_items(dialect.context(transcript)), transcript.files
     last = files.paths[-1]
-    counters = counters_in(records_backward(last) if last.suffix == ".jsonl" else ())
+    counters = counters_in(records_backward(last, *_NOTED) if last.suffix == ".jsonl" else ())
     cwd = text_in(object_in(first_record(files.paths[0]), "payload"), "cwd")
     usage, window, model, _ = counters
     behind = counters.behind(items)
@@ -176,6 +176,10 @@ class Counters(NamedTuple):
 
 def _by(time: datetime | None, at: datetime) -> bool:
     return time is not None and time <= at
+
+
+# what records of these kinds mention
+_NOTED = (b"turn_context", b"token_count", b"compacted")
 
 
 def counters_in(backward: Iterable[Mapping[str, Any]]) -> Counters:

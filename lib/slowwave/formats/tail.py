@@ -1,7 +1,7 @@
 """Reading a file from its end: what happened last costs the same whether the file has 1 MB or 200 MB."""
 
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Collection, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -25,10 +25,11 @@ def _opened(path: Path) -> Generator[tuple[int, int]]:
         yield file.fileno(), os.fstat(file.fileno()).st_size
 
 
-def lines_backward(path: Path, *, end: int | None = None) -> Iterator[tuple[int, bytes]]:
+def lines_backward(path: Path, *, end: int | None = None, words: Collection[bytes] = ()) -> Iterator[tuple[int, bytes]]:
     """Yield (offset, line without its newline) from the last line to the first; blank lines are left out.
 
     ``path``: the file; what is appended while it is read is not seen. ``end``: read only what lies before this byte.
+    ``words``: yield only lines that hold one of these bytes, which is faster than to look at each.
     """
     with _opened(path) as (fd, size):
         at = size if end is None else min(end, size)
@@ -41,13 +42,18 @@ def lines_backward(path: Path, *, end: int | None = None) -> Iterator[tuple[int,
             if len(block) < count:
                 raise UnreadableError(path, "became shorter while it was read", "read it again")
             block += rest
-            yield from _split_backward(block, at)
+            if _holds(block, words):
+                yield from (found for found in _split_backward(block, at) if _holds(found[1], words))
             rest = block[: block.find(b"\n") + 1] if b"\n" in block else block
             # larger blocks would only leave the cache, and a line of 100 MB is not copied once a block
             block_bytes = max(BLOCK_BYTES, len(rest))
         first = rest.removesuffix(b"\n")
-        if first.strip():
+        if first.strip() and _holds(first, words):
             yield 0, first
+
+
+def _holds(raw: bytes, words: Collection[bytes]) -> bool:
+    return not words or any(word in raw for word in words)
 
 
 def _split_backward(block: bytes, at: int) -> Iterator[tuple[int, bytes]]:

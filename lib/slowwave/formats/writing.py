@@ -283,9 +283,12 @@ def first_record(path: Path) -> dict[str, Any]:
     return {}
 
 
-def records_backward(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a file from the last to the first; damaged lines are passed over."""
-    for _, raw in lines_backward(path):
+def records_backward(path: Path, *words: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the objects of a file from the last to the first; damaged lines are passed over.
+
+    ``words``: only lines that hold one of these are looked at.
+    """
+    for _, raw in lines_backward(path, words=words):
         found = _object(raw.strip(_PADDING))
         if found:
             yield found

@@ -42,6 +42,9 @@ def test_backward_is_forward_reversed(tmp_path: Path, monkeypatch: pytest.Monkey
     assert list(lines_backward(path)) == forward(data)[::-1]
     for end in range(len(data) + 1):
         assert list(lines_backward(path, end=end)) == forward(data[:end])[::-1]
+    for words in ((b"n",), (b"wo", b"hr"), (b"zz",)):
+        held = [line for line in forward(data)[::-1] if any(word in line[1] for word in words)]
+        assert list(lines_backward(path, words=words)) == held
 
 
 @pytest.mark.parametrize("block", [1, 3, 64])

@@ -1,8 +1,12 @@
 """How large a rollout of Codex is, where turns were appended behind what the provider counted last."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from slowwave.compaction import reading
 from slowwave.compaction.reading import read_session
 from slowwave.compaction.tokens import CODEX
 from slowwave.formats.model import SessionFiles
@@ -44,3 +48,16 @@ def test_outputs_that_were_written_before_the_count_are_not_in_it(tmp_path: Path
 def test_a_later_count_takes_them_in(tmp_path: Path):
     again = at(6, codex_files.event("token_count", info=COUNTED))
     assert size(tmp_path, *BEGUN, *COUNT, *LATER, *again) == (1_000, 0)
+
+
+def test_only_lines_that_may_note_something_are_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    looked: list[Line] = []
+
+    def counters_in(backward: Iterable[Line]) -> reading.Counters:
+        looked.extend(backward)
+        return reading.Counters()
+
+    monkeypatch.setattr(reading, "counters_in", counters_in)
+    asked = at(0, codex_files.said("user", "why is there no token_count?"))
+    assert size(tmp_path, *asked, *BEGUN, *LATER)[0] == 0
+    assert looked == asked
