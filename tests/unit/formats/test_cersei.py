@@ -1,5 +1,6 @@
 """Cersei's transcripts: tombstones, summaries, the two modes, and its bare-message file."""
 
+import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from slowwave.errors import UnreadableError
 from slowwave.formats.cersei import write as encode
 from slowwave.formats.cersei.dialect import CERSEI_BARE, Cersei, CerseiTranscript
+from slowwave.formats.cersei.records import Body, Entry, Glance
 from slowwave.formats.model import Message, SessionFiles, Text
 
 AT = datetime(2026, 4, 3, 10, 0, tzinfo=UTC)
@@ -158,3 +160,16 @@ def test_bare_messages_are_sent_as_they_are(tmp_path: Path) -> None:
     assert texts(list(CERSEI_BARE.context(transcript))) == ["hi", "yes"]
     assert [m.origin for m in transcript.messages] == ["typed", "model"]
     assert len(transcript.problems) == 1
+
+
+def test_what_tombstones_delete_is_looked_for_in_little_memory():
+    glance = Glance()
+    for number in range(40_000):
+        glance.add(Entry(type="user", uuid=f"{number:036}", message=Body("user")))
+    glance.add(Entry(type="tombstone", deleted_uuid=f"{3:036}"))
+    glance.add(Entry(type="summary", messages_compacted=39_000))
+    tracemalloc.start()
+    assert glance.kept() == 999
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_500_000  # all of them as text objects are more than twice that

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from contextlib import suppress
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, cast
 
@@ -268,10 +269,10 @@ class Glance:
         """Return which messages tombstones delete."""
         if not self.deleted:
             return []
-        packs = [*map(_UNPACK.decode, self._packed), self._uuids]
         gone = self._before.gone.copy()
         before = self._before.messages
-        for uuids in packs:
+        # one pack after another is unpacked and let go
+        for uuids in chain(map(_UNPACK.decode, self._packed), [self._uuids]):
             if not self.deleted.isdisjoint(uuids):
                 gone += [before + index for index, uuid in enumerate(uuids) if uuid in self.deleted]
             before += len(uuids)
