@@ -123,7 +123,8 @@ def needles(*heads: str) -> tuple[str, ...]:
 
 def spaced(text: str) -> str:
     """Return a text in lower case, its signs as blanks: one character for one."""
-    return " " + _SIGNS.sub(" ", text.lower().replace("\\n", "  "))
+    plain = text.lower().replace("\\n", "  ")
+    return " " + (plain.translate(_ASCII_SIGNS) if plain.isascii() else _SIGNS.sub(" ", plain))
 
 
 def line_begin(text: str, at: int, most: int) -> int:
@@ -148,6 +149,8 @@ def _automaton(literals: tuple[str, ...]) -> ahocorasick_rs.BytesAhoCorasick:
 
 
 _SIGNS = re.compile(r"[^\w\u0300-\u036f\u0900-\u0eff\u1000-\u109f\u1780-\u17ff]|_")
+# the same of a text in ASCII, ten times as fast
+_ASCII_SIGNS = {code: " " for code in range(128) if _SIGNS.match(chr(code))}
 
 
 # A few digits, and what somebody logs in with: values that need a noun and its neighbours to be anything at all.
