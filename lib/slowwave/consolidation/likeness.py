@@ -390,14 +390,14 @@ def words_of(text: str) -> Words:
 def _trimmed(raw: str) -> str:
     """Return a token without the marks of the sentence around it; "" when nothing but marks is left."""
     token = raw.strip(_EDGES) if not raw.startswith((".", "*")) else raw.rstrip(_EDGES)
-    if _SIGN.fullmatch(token):
-        return token
-    return token if any(c.isalnum() for c in token) else ""
+    is_said = token.isalnum() or _SIGN.fullmatch(token) or any(c.isalnum() for c in token)
+    return token if is_said else ""
 
 
 def _is_mark(token: str) -> bool:
     """Say whether a token is a number, version, path, flag or identifier: a name, in which every character counts."""
-    if token.casefold() in _NAMES:
+    # nearly all are plain words
+    if (token.isalpha() and token.islower()) or token.casefold() in _NAMES:
         return False
     if any(c.isdigit() for c in token) or "_" in token or "::" in token or _COMPARISON.fullmatch(token):
         return True
