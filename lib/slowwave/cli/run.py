@@ -4,6 +4,7 @@ A server is used where ``PREFECT_API_URL`` or Prefect's active profile names one
 """
 
 import argparse
+import gc
 import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -235,6 +236,7 @@ def _report(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:
     if not args.prefect:
         from slowwave.jobs.story import run_job  # noqa: PLC0415 - --help stays fast
 
+        gc.freeze()  # what modules hold stays to the end, and is not looked through for cycles again and again
         return run_job(args.job, _run_of(args, settings)).to_builtins()
     parameters = _shared(args) | ({"apply": args.apply} if args.job in _PLANNED_FIRST else {})
     return run_through_prefect(args.job, parameters, verbose=args.verbose)

@@ -29,9 +29,11 @@ OF_WORK = (
     *("slowwave.extraction.classifier", "slowwave.consolidation.effect", "urllib.request", "http.client", "pydantic"),
 )
 NIGHT = """
+import gc
 import sys
 from slowwave.cli import main
 code = main(["run", "nightly", "--direct", "--json"])
+assert gc.get_freeze_count() > 10_000, "the collector goes through all modules"
 sys.stdout = sys.__stdout__
 print(*sys.modules)
 sys.exit(code)
