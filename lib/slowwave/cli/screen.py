@@ -202,12 +202,9 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
     yield f"Read it: slowwave memory list{screen.options}, or {INDEX} of {which} project"
     for project in list(memories)[: screen.most(MOST_PROJECTS)]:
         yield f"  {Path(memories[project]) / INDEX}"  # whole, so that it can be copied
-        how = learned.reaches.get(project, {})
-        for said in dict.fromkeys(how.values()):
-            clients = ", ".join(client for client, one in how.items() if one == said)
-            yield from wrapped(f"{clients}: {said}", first="    ", rest="      ", width=screen.width)
     if (left := len(memories) - (screen.most(MOST_PROJECTS) or len(memories))) > 0:
         yield f"  and {in_numbers('projects', left)} more: slowwave status --all{screen.options} shows where"
+    yield from _reaching(learned, list(memories), screen)
     yield f"Drop one memory: slowwave memory drop ID{screen.options}"
     what, name = ("all of it", run) if run and len(dreams) > 1 else ("it", dreams[0].id)
     yield f"Take {what} back: slowwave memory undo {name}{screen.options}"
@@ -215,6 +212,14 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
         told = f"{'These projects dream' if len(dreams) > 1 else 'This project dreams'} again from "
         told += f"{short_time(learned.due)} UTC on: a night on a schedule that comes sooner passes over "
         yield from wrapped(told + ("them" if len(dreams) > 1 else "it"), rest="  ", width=screen.width)
+
+
+def _reaching(learned: Learned, projects: Sequence[str], screen: Screen) -> Iterator[str]:
+    """How what was learned reaches each client; what is so of several projects is told once."""
+    ways = Counter(way for project in projects for way in learned.reaches.get(project, {}).items())
+    for (client, how), count in sorted(ways.items(), key=lambda way: (way[0][0], -way[1])):
+        of_how_many = f" ({in_numbers('projects', count)})" if len(projects) > 1 else ""
+        yield from wrapped(f"{client}: {how}{of_how_many}", first="  ", rest="    ", width=screen.width)
 
 
 def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:

@@ -54,7 +54,7 @@ def test_the_end_names_where_memories_lie_how_one_is_taken_out_and_whom_they_do_
     not_yet = "not yet: slowwave install writes it into AGENTS.md of the project"
     told["reaches"] = {KEY: {"claude": "loads it by itself", "codex": not_yet, "pi": not_yet}}
     shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
-    assert f"  /m/MEMORY.md\n    claude: loads it by itself\n    codex, pi: {not_yet}\n" in shown
+    assert f"  /m/MEMORY.md\n  claude: loads it by itself\n  codex: {not_yet}\n  pi: {not_yet}\n" in shown
 
 
 def test_the_end_names_the_memory_of_every_project_that_learned():

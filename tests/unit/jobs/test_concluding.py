@@ -71,7 +71,7 @@ def test_a_night_names_the_clients_that_its_memories_do_not_reach(
     )
     assert (reaches["tern"]["cersei"], reaches["quill"]["pi"]) == (
         "loads it by itself",
-        "no file of the project to put it into: not there",
+        "cannot be put into the project: not there",
     )
     assert reaches["tern"]["codex"].startswith("not yet: slowwave install ")
     if on is None:

@@ -506,6 +506,6 @@ def test_how_memory_reaches_each_client_is_told_before_and_after_it_is_installed
     work.root.rename(tmp_path / "elsewhere")
     assert told() == {
         "claude": "loads it by itself",
-        "codex": "no file of the project to put it into: its folder is not there",
-        "crabtalk": "no file of the project to put it into: its folder is not there",
+        "codex": "cannot be put into the project: its folder is not there",
+        "crabtalk": "cannot be put into the project: its folder is not there",
     }

@@ -82,7 +82,7 @@ def reach_of(project: Project, register: Register, environ: Mapping[str, str]) -
         elif client in itself:
             found[client] = "loads it by itself"
         elif why_not:
-            found[client] = f"no file of the project to put it into: {why_not}"
+            found[client] = f"cannot be put into the project: {why_not}"
         elif reason := means.refused.get(client):
             found[client] = f"cannot be reached: {reason}"
         else:
