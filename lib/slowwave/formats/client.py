@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
+from slowwave.files import home_folder
 from slowwave.formats.model import Message, SessionFiles, SessionKind, Span, Transcript
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
 from slowwave.formats.walk import K, Walk
@@ -201,6 +202,14 @@ class DeliveryRules(NamedTuple):
     hook: Hook | None = None  # how it starts a program before a call, None where it does not
 
 
+class Home(NamedTuple):
+    """The root that a client itself uses."""
+
+    usual: str  # where it lies below the person's home folder
+    variable: str = ""  # the variable that names another place, "" for none
+    inside: str = ""  # the folder in what that variable names, "" for that folder itself
+
+
 class Belongings(NamedTuple):
     """All of a session."""
 
@@ -215,6 +224,7 @@ class Client:
 
     name: str = "unknown"  # what people, settings and the catalogue call it by
     shows: str = ""  # what people look for in a file to see that it is of this client
+    home: Home | None = None  # where its sessions lie, None where it has no home of its own
     # what implements :class:`Dialect`, or where it stands, as ``module:name`` below this package
     reader: "str | Dialect" = ""
     # the client whose form its files have; they are its own when one of the first records bears its mark
@@ -275,8 +285,10 @@ class Client:
 
     def homes(self, environ: Mapping[str, str]) -> list[Path]:
         """Return the roots that the client itself uses: its own variables, then ``HOME``; they may not exist."""
-        del environ
-        return []
+        if self.home is None:
+            return []
+        named = environ.get(self.home.variable)
+        return [Path(named).expanduser() / self.home.inside if named else home_folder(environ) / self.home.usual]
 
     def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:
         """Return the places below ``root``, or None when it is not laid out like a root of this client.

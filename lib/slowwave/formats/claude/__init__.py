@@ -12,8 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from slowwave.files import home_folder
-from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Hook, is_folder
+from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Home, Hook, is_folder
 from slowwave.formats.model import parse_time, whole
 from slowwave.formats.sessions import SUFFIX, Place, StoredSession, StoreProblem
 from slowwave.formats.walk import MEMORY, SIDE_FOLDER, SIDE_PREFIX, SUFFIXES, names_in
@@ -76,6 +75,7 @@ class ClaudeCode(ProjectFolder):
 
     name = FOLDER_OF_PROJECT
     shows = "Claude Code (sessionId)"
+    home = Home(".claude", "CLAUDE_CONFIG_DIR")
     reader = "claude.dialect:CLAUDE"
     writer = "claude.write:ClaudeWriter"
     is_flat = True
@@ -107,11 +107,6 @@ class ClaudeCode(ProjectFolder):
     def marks(self, record: dict[str, object]) -> bool:
         """Say whether a record is Claude Code's: a type beside at least one camelCase envelope field."""
         return isinstance(record.get("type"), str) and not ENVELOPE.isdisjoint(record)
-
-    def homes(self, environ: Mapping[str, str]) -> list[Path]:
-        """Return Claude Code's home: ``$CLAUDE_CONFIG_DIR``, else ``~/.claude``."""
-        named = environ.get("CLAUDE_CONFIG_DIR")
-        return [Path(named).expanduser() if named else home_folder(environ) / ".claude"]
 
     def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:
         """Return every project folder; each counts, as one without a transcript may still have sub-agents."""

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from slowwave.errors import LockHeldError, RefusedError, UnreadableError, UsageError
-from slowwave.files import home_folder
-from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Hook, is_folder
+from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Home, Hook, is_folder
 from slowwave.formats.lines import PACKED, is_compressed
 from slowwave.formats.model import SessionFiles, Transcript, fields_of, object_in, text_in, whole
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
@@ -58,6 +57,7 @@ class Codex(Client):
 
     name = "codex"
     shows = "Codex (payload)"
+    home = Home(".codex", "CODEX_HOME")
     reader = "codex.dialect:CODEX"
     writer = "codex.write:CodexWriter"
     refers = "id"
@@ -101,11 +101,6 @@ class Codex(Client):
             return True
         named = isinstance(record.get("id"), str) and isinstance(record.get("timestamp"), str)
         return named and kind is None and ("instructions" in record or "git" in record)
-
-    def homes(self, environ: Mapping[str, str]) -> list[Path]:
-        """Return the home: ``$CODEX_HOME``, else ``~/.codex``."""
-        named = environ.get("CODEX_HOME")
-        return [Path(named).expanduser() if named else home_folder(environ) / ".codex"]
 
     def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:  # noqa: ARG002
         """Return the tree of days and the archive."""

@@ -11,8 +11,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from slowwave.errors import UnreadableError
-from slowwave.files import home_folder
-from slowwave.formats.client import Client, CompactionRules, Guess, is_folder
+from slowwave.formats.client import Client, CompactionRules, Guess, Home, is_folder
 from slowwave.formats.sessions import SUFFIX, FoundSession, Place, StoredSession, StoreProblem
 from slowwave.formats.walk import K, Walk, known_folder, listed
 
@@ -30,6 +29,7 @@ class Crabtalk(Client):
 
     name = "crabtalk"
     shows = "crabtalk (agent, created_by)"
+    home = Home(CRABTALK_HOME)
     reader = "crabtalk.dialect:CRABTALK"
     writer = "crabtalk.write:CrabtalkWriter"
     is_numbered = True
@@ -50,10 +50,6 @@ class Crabtalk(Client):
         return "type" not in record and all(
             isinstance(record.get(k), str) for k in ("agent", "created_by", "created_at")
         )
-
-    def homes(self, environ: Mapping[str, str]) -> list[Path]:
-        """Return crabtalk's home; it has no variable for it."""
-        return [home_folder(environ) / CRABTALK_HOME]
 
     def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:
         """Return the folder of sessions, and those of single days in it."""

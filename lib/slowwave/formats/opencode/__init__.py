@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from slowwave.errors import UnreadableError
 from slowwave.files import home_folder
-from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess
+from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess, Home
 from slowwave.formats.model import object_in, text_in, whole
 from slowwave.formats.sessions import FoundFile, FoundSession, Place, StoredSession, StoreProblem, key_in_database
 from slowwave.formats.walk import K, Walk, listed
@@ -35,6 +35,7 @@ class Opencode(Client):
 
     name = "opencode"
     shows = "opencode (an export, a session file or its database)"
+    home = Home(f".local/share/{OPENCODE_FOLDER}", "XDG_DATA_HOME", OPENCODE_FOLDER)
     reader = "opencode.dialect:OPENCODE"
     read_only = (
         "its sessions are rows of a database that only its client writes; `slowwave sessions export`"
@@ -59,11 +60,6 @@ class Opencode(Client):
     def marks_tables(self, tables: frozenset[str]) -> bool:
         """Say whether a database with these tables is opencode's."""
         return {"session", "message", "part"} <= tables
-
-    def homes(self, environ: Mapping[str, str]) -> list[Path]:
-        """Return the data folder: ``$XDG_DATA_HOME/opencode``, else ``~/.local/share/opencode``."""
-        base = environ.get("XDG_DATA_HOME") or home_folder(environ) / ".local" / "share"
-        return [Path(base).expanduser() / OPENCODE_FOLDER]
 
     def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:  # noqa: ARG002
         """Return its databases, its storage tree, and those of the projects of its first versions."""

@@ -2,13 +2,12 @@
 
 import os
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 
-from slowwave.files import home_folder
-from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess, is_folder
+from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess, Home, is_folder
 from slowwave.formats.sessions import Place, StoredSession, StoreProblem, session_id
 from slowwave.formats.walk import Header, known_folder, sessions_naming
 
@@ -62,6 +61,7 @@ class Pi(TreeFiles):
 
     name = "pi"
     shows = "pi (a session header)"
+    home = Home(".pi/agent", "PI_CODING_AGENT_DIR")
     reader = "pi.dialect:PI"
     writer = "pi.write:PiWriter"
     is_flat = True
@@ -86,11 +86,6 @@ class Pi(TreeFiles):
         if not isinstance(kind, str) or not isinstance(own, str):
             return False
         return kind == "session" or ("parentId" in record and "payload" not in record and "sessionId" not in record)
-
-    def homes(self, environ: Mapping[str, str]) -> list[Path]:
-        """Return the agent folder: ``$PI_CODING_AGENT_DIR``, else ``~/.pi/agent``."""
-        named = environ.get("PI_CODING_AGENT_DIR")
-        return [Path(named).expanduser() if named else home_folder(environ) / ".pi" / "agent"]
 
     def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:  # noqa: ARG002
         """Return a place for each working folder."""

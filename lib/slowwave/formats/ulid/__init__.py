@@ -7,8 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.files import home_folder
-from slowwave.formats.client import Belongings, Client, CompactionRules
+from slowwave.formats.client import Belongings, Client, CompactionRules, Home
 from slowwave.formats.model import REFUSALS, SessionOrigin, text_or_empty
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
 from slowwave.formats.walk import K, Walk, listed
@@ -36,6 +35,7 @@ class Ulid(Client):
 
     name = "ulid"
     shows = "the ULID specification (recordType)"
+    home = Home(ULID_HOME)  # the specification has no variable for it
     reader = "ulid.dialect:ULID"
     writer = "ulid.write:UlidWriter"
     may_be_empty = True  # a new session has an empty log (S7.1)
@@ -52,10 +52,6 @@ class Ulid(Client):
     def marks(self, record: dict[str, object]) -> bool:
         """Say whether a record is one of the ULID specification."""
         return isinstance(record.get("recordType"), str)
-
-    def homes(self, environ: Mapping[str, str]) -> list[Path]:
-        """Return the agent's home; the specification has no variable for it."""
-        return [home_folder(environ) / ULID_HOME]
 
     def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:  # noqa: ARG002
         """Return the folder of sessions when one of its folders is named by a ULID and holds a log."""
