@@ -21,8 +21,7 @@ from typing import BinaryIO, Generic, Literal, NamedTuple, TypeVar
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, file_bytes, private_folder
-from slowwave.locks import is_running
+from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder
 
 T = TypeVar("T")
 _DIGITS = 24
@@ -118,11 +117,3 @@ def outcome(file: BinaryIO, start: int, stop: int, sha256: str) -> Outcome:
     if size < stop or hashlib.sha256(file.read(stop - start)).hexdigest() != sha256:
         return "other"
     return "written" if size == stop else "followed"
-
-
-def remove_leftovers(folder: Path, *, below: bool = False) -> None:
-    """Remove temporary files of slowwave whose process was killed: they hold copies of transcripts."""
-    for path in sorted((folder.rglob if below else folder.glob)(f"{TEMP_PREFIX}*")):
-        pid = path.name.removeprefix(TEMP_PREFIX).partition("-")[0]
-        if path.is_file() and pid.isdigit() and not is_running(int(pid)):
-            path.unlink(missing_ok=True)

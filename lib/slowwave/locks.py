@@ -9,13 +9,16 @@ import errno
 import fcntl
 import os
 import signal
+import socket
 import time
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import msgspec
+
 from slowwave.errors import LockHeldError, UnreadableError
-from slowwave.files import private_folder, require_file, state_folder
+from slowwave.files import TEMP_PREFIX, private_folder, require_file, state_folder
 
 
 @contextmanager
@@ -64,6 +67,91 @@ def start_ticks(pid: int) -> int | None:
     # the name in brackets may hold anything, so fields are counted from the last bracket
     fields = text[text.rfind(b")") + 2 :].split()
     return int(fields[19])
+
+
+def remove_leftovers(folder: Path, *, below: bool = False) -> None:
+    """Remove temporary files of slowwave whose process was killed: they hold copies of transcripts."""
+    for path in sorted((folder.rglob if below else folder.glob)(f"{TEMP_PREFIX}*")):
+        pid = path.name.removeprefix(TEMP_PREFIX).partition("-")[0]
+        if path.is_file() and pid.isdigit() and not is_running(int(pid)):
+            path.unlink(missing_ok=True)
+
+
+# Who holds a lock, and whether that process is provably dead.
+#
+# A process id alone proves nothing: ids are used again, mean something else in a container, and other machines write to
+# the same folder. So an owner is only taken for dead on the same host, in the same boot and the same process namespace,
+# when its process is gone, is a zombie, or is another one that started at another time.
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+_NAMESPACE = Path("/proc/self/ns/pid")
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """A process that holds something, as a line of JSON names it."""
+
+    host: str
+    boot: str
+    pid_namespace: str
+    pid: int
+    started: str
+    token: str
+
+
+def this_process(token: str) -> Owner:
+    """Return this process as an owner."""
+    return Owner(socket.gethostname(), _boot(), _namespace(), os.getpid(), _started(os.getpid()), token)
+
+
+def is_provably_dead(owner: Owner) -> bool:
+    """Say whether the owner cannot be running any more; in doubt it is taken for alive."""
+    if not is_here(owner):
+        return False
+    return not is_running(owner.pid) or (owner.started != "" and _started(owner.pid) != owner.started)
+
+
+def is_here(owner: Owner) -> bool:
+    """Say whether an owner is, or was, a process of this machine as it runs now, so that it can be looked at."""
+    here = this_process("")
+    return (owner.host, owner.boot, owner.pid_namespace) == (here.host, here.boot, here.pid_namespace)
+
+
+def steady() -> float:
+    """Return the seconds since this machine was started, suspended or not, by a clock that nobody can set."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def parse_owner(line: bytes) -> Owner | None:
+    """Return the owner that a line names, None when it names none: other programs write other lines."""
+    try:
+        return msgspec.json.decode(line, type=Owner)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+
+
+def _started(pid: int) -> str:
+    """Return when a process started, in a form that does not depend on the wall clock where the system has one."""
+    ticks = start_ticks(pid)
+    if ticks is not None:
+        return str(ticks)
+    created = created_at(pid)
+    return "" if created is None else f"{created:.2f}"
+
+
+def _boot() -> str:
+    try:
+        return _BOOT.read_text(encoding="ascii").strip()
+    except OSError:
+        import psutil  # noqa: PLC0415 - as above
+
+        return f"{psutil.boot_time():.0f}"
+
+
+def _namespace() -> str:
+    try:
+        return os.readlink(_NAMESPACE)  # noqa: PTH115 - not a path but a name of the kernel
+    except OSError:
+        return ""
 
 
 # One file: a transcript that slowwave changes, or a file that stands for something else.

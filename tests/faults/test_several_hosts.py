@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from slowwave import locks
 from slowwave.consolidation import lock as lock_module
 from slowwave.consolidation.lock import held, refusal
 from slowwave.errors import LockHeldError, LockLostError
@@ -48,7 +49,7 @@ def another_host(monkeypatch: pytest.MonkeyPatch) -> Generator[None]:
     """Be a host whose clock says that every lock here is long stale."""
     with monkeypatch.context() as there:
         there.setattr(socket, "gethostname", lambda: "other")
-        there.setattr(lock_module, "_boot", lambda: "another boot")
+        there.setattr(locks, "_boot", lambda: "another boot")
         there.setattr(lock_module, "refusal", _free)
         yield
 
@@ -115,7 +116,7 @@ def test_a_living_host_is_never_taken_for_dead_by_another_one(tmp_path: Path, mo
     memory = tmp_path / "memory"
     with held(memory, STALE), monkeypatch.context() as there:
         there.setattr(socket, "gethostname", lambda: "other")
-        there.setattr(lock_module, "_boot", lambda: "another boot")
+        there.setattr(locks, "_boot", lambda: "another boot")
         assert f"on {socket.gethostname()}" not in refusal(memory, STALE)
         assert "held by process" in refusal(memory, STALE)
         with pytest.raises(LockHeldError), held(memory, STALE):

@@ -18,7 +18,7 @@ import msgspec
 from slowwave.context import Run
 from slowwave.errors import SlowwaveError, UnwritableError, told
 from slowwave.files import archive_folder, home_folder, private_folder, state_folder, write_all
-from slowwave.journal import remove_leftovers
+from slowwave.locks import remove_leftovers
 from slowwave.memory.folder import NAME, MemoryFolder, global_folder
 from slowwave.models import model_of
 from slowwave.models.base import Account, LanguageModel, Meter, ModelError, read_account

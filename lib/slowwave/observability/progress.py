@@ -16,9 +16,9 @@ from typing import Protocol
 
 import msgspec
 
-from slowwave.consolidation.lock import Owner, is_provably_dead, this_process
 from slowwave.errors import UnreadableError
 from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder, require_file, state_folder
+from slowwave.locks import Owner, is_provably_dead, this_process
 from slowwave.observability.night import STOPPED, Night, append_night, moment, read_nights
 from slowwave.secrets.redactor import NAMELESS, logger_of
 

@@ -14,8 +14,7 @@ from slowwave.errors import LockHeldError
 from slowwave.files import archive_folder, at_fault_point, data_folder, state_folder
 from slowwave.formats.codex import home_of
 from slowwave.formats.registry import NAMES
-from slowwave.journal import remove_leftovers
-from slowwave.locks import retaining
+from slowwave.locks import remove_leftovers, retaining
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.report import UNCONFIRMED, Gate, Report

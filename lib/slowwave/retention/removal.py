@@ -19,8 +19,7 @@ from slowwave.files import archive_folder, home_folder
 from slowwave.formats.locks import STORE_LOCK, TRANSCRIPT_LOCK, held_lock, lock_path
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import FoundFile, FoundSession, StoredSession
-from slowwave.journal import remove_leftovers
-from slowwave.locks import WAIT_S, retaining
+from slowwave.locks import WAIT_S, remove_leftovers, retaining
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, Entry, Told, of_item, of_shelved
 from slowwave.retention.context import Archive, Context, is_of_machine, note_failure

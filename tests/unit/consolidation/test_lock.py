@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from slowwave.consolidation import lock as lock_module
-from slowwave.consolidation.lock import CLAUDE_LOCK, Owner, held, is_provably_dead, parse_owner, refusal, this_process
+from slowwave.consolidation.lock import CLAUDE_LOCK, held, refusal
 from slowwave.errors import LockHeldError, LockLostError
+from slowwave.locks import Owner, is_provably_dead, parse_owner, this_process
 from slowwave.memory.folder import LOCK_FILE
 
 HOUR = timedelta(hours=1)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from slowwave.consolidation.lock import this_process
+from slowwave.locks import this_process
 from slowwave.observability import progress
 from slowwave.observability.alarms import alarms_of
 from slowwave.observability.night import STOPPED, append_night, read_nights

@@ -25,7 +25,8 @@ from slowwave.extraction.gates import Failure, Refused, read_failures, read_refu
 from slowwave.extraction.ranges import Recorded
 from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folder, open_file, private_folder, write_all
 from slowwave.jobs.backfill.folder import Entry, Folder, Plan, Result, Seed, Shard
-from slowwave.journal import Form, read_note, remove_leftovers
+from slowwave.journal import Form, read_note
+from slowwave.locks import remove_leftovers
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.candidates import candidates_path, lines_of, read_candidates

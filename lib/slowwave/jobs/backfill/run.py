@@ -40,8 +40,7 @@ from slowwave.jobs.run import (
     require_places,
 )
 from slowwave.jobs.story import began_of
-from slowwave.journal import remove_leftovers
-from slowwave.locks import beside_jobs
+from slowwave.locks import beside_jobs, remove_leftovers
 from slowwave.observability.night import read_nights
 from slowwave.observability.progress import watcher
 from slowwave.observability.telemetry import json_logs, log_report, log_step

@@ -35,7 +35,7 @@ from slowwave.formats.notes import Note
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Target
-from slowwave.journal import remove_leftovers
+from slowwave.locks import remove_leftovers
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.files import author_of, has_git, refresh, tracked
 from slowwave.memory.delivery.hooks import prune_tables

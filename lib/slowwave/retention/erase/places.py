@@ -29,7 +29,7 @@ from slowwave.files import (
 )
 from slowwave.formats.database import HEADER, opened_read_only
 from slowwave.formats.registry import CLIENTS
-from slowwave.journal import remove_leftovers
+from slowwave.locks import remove_leftovers
 from slowwave.memory.folder import global_folder
 from slowwave.memory.guard import OWN_FOLDER
 from slowwave.quantities import counted
