@@ -24,7 +24,7 @@ from slowwave.jobs import steps
 from slowwave.jobs.conclusion import Concluded, followed, outcome_of
 from slowwave.jobs.parameters import JobParameters, run_of
 from slowwave.jobs.portions import Reports, extract_portion, group_portion, whole_portion
-from slowwave.jobs.run import Step, Whole
+from slowwave.jobs.run import Step, Whole, rehearsing
 from slowwave.jobs.steps import rehearses
 from slowwave.jobs.story import (
     Plan,
@@ -38,7 +38,6 @@ from slowwave.jobs.story import (
     retained_rows,
 )
 from slowwave.locks import beside_jobs
-from slowwave.memory.rehearsal import rehearsing
 from slowwave.observability.alarms import events_of
 from slowwave.observability.page import markdown_of
 from slowwave.observability.progress import watcher

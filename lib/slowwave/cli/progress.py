@@ -19,18 +19,15 @@ _WIDEST = 40
 # seconds after which a run takes long for somebody who sees no bars
 LONG = 2.0
 _PARTS_TOLD = 10
-Wish = Literal["auto", "lines", "json", "none"]
-WISHES: tuple[Wish, ...] = ("auto", "lines", "json", "none")
+Wish = Literal["auto", "lines", "json"]
 
 
 @contextmanager
-def shown_progress(wish: Wish, *, quiet: bool) -> Generator[None]:
-    """Show how far what is inside is.
+def shown(wish: Wish) -> Generator[None]:
+    """Show how far what is inside is, for one who looks.
 
-    Args:
-        wish: ``lines`` tells each stage in words, ``json`` writes a line after every step, ``none`` nothing; ``auto``
-            draws bars where a person looks, and anywhere else tells the stages of a run that takes long.
-        quiet: a program reads the output, so ``auto`` tells nothing.
+    ``lines`` tells each stage in words, ``json`` writes a line after every step; ``auto`` draws bars where a person
+    looks, and anywhere else tells the stages of a run that takes long.
     """
     if wish == "json":
         with watched_by(Lines()):
@@ -38,14 +35,12 @@ def shown_progress(wish: Wish, *, quiet: bool) -> Generator[None]:
     elif wish == "lines":
         with watched_by(Stages()):
             yield
-    elif wish == "auto" and not quiet and sys.stderr and sys.stderr.isatty():
+    elif sys.stderr and sys.stderr.isatty():
         with _bars() as bars, watched_by(bars):
             yield
-    elif wish == "auto" and not quiet:
+    else:
         with Patient(LONG) as stages, watched_by(stages):
             yield
-    else:
-        yield
 
 
 class Stages:

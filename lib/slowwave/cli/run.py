@@ -7,12 +7,11 @@ import argparse
 import gc
 import os
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from slowwave.cli.progress import WISHES, shown_progress
 from slowwave.cli.screen import show, show_backfill
 from slowwave.cli.terminal import (
     Options,
@@ -39,6 +38,7 @@ from slowwave.service.server import named_server, run_through_prefect
 from slowwave.settings import described
 
 if TYPE_CHECKING:
+    from slowwave.cli.progress import Wish
     from slowwave.jobs.parameters import BackfillParameters
     from slowwave.settings import Settings
 
@@ -144,7 +144,7 @@ def _configure_all(every: argparse._ArgumentGroup) -> None:  # pyright: ignore[r
     every.add_argument("--verbose", action="store_true", help="show the log of Prefect")
     every.add_argument(
         "--progress",
-        choices=WISHES,
+        choices=("auto", "lines", "json", "none"),
         default="auto",
         help="how far it is: bars at a terminal, elsewhere lines once it takes long (auto); lines, json or none",
     )
@@ -226,6 +226,18 @@ def _going_on(args: argparse.Namespace) -> str:
         return "Nothing was read yet."
     action = "rollback" if args.rollback else "resume"
     return f"What was done stays. Go on with: slowwave run backfill{options if args.sample else ''} --{action} {name}"
+
+
+def shown_progress(wish: 'Literal["none"] | Wish', *, quiet: bool) -> AbstractContextManager[None]:
+    """Show how far what is inside is, as :func:`slowwave.cli.progress.shown` does.
+
+    Nothing is shown with ``none``, nor with ``auto`` where it is ``quiet``: a program reads the output.
+    """
+    if wish == "none" or (wish == "auto" and quiet):
+        return nullcontext()
+    from slowwave.cli.progress import shown  # noqa: PLC0415 - only where somebody looks
+
+    return shown(wish)
 
 
 def _report(args: argparse.Namespace, settings: "Settings") -> dict[str, Any]:

@@ -22,9 +22,9 @@ from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.effects import Asked
 from slowwave.memory.extracted import reconcile
+from slowwave.memory.foreign import noted_in
 from slowwave.memory.model import name_to_json
 from slowwave.memory.provenance import look_at_foreign, tell
-from slowwave.memory.rehearsal import noted_in
 from slowwave.models.base import LanguageModel
 from slowwave.report import Gate, Report
 from slowwave.secrets.redactor import Redactor

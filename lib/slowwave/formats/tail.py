@@ -248,19 +248,6 @@ def first_record(path: Path, decoder: msgspec.json.Decoder[T]) -> tuple[Span, T]
     return None if any(problem.line <= first[0].number for problem in problems) else first
 
 
-# The hash of what stands before a cursor: it must still hold before anything behind the cursor is trusted.
-
-_CHECK_BYTES = 4096
-
-
-def hash_before(fd: int, cursor: int) -> bytes:
-    """Return the hash of the last bytes before an offset of a file. Raises OSError: they cannot be read."""
-    import hashlib  # noqa: PLC0415 - a listing of unchanged sessions needs none
-
-    begin = max(0, cursor - _CHECK_BYTES)
-    return hashlib.blake2b(os.pread(fd, cursor - begin, begin), digest_size=16).digest()
-
-
 # Small files that keep what was dear to find out before the end of single sessions. A cache; delete it any time.
 #
 # They are no rows of the catalogue of sessions, since a context is told in a tenth of a second, and the database alone

@@ -247,9 +247,9 @@ def _changed(projects: Sequence[Project], earlier: Sequence[Night], report: Repo
 
 def _spent(run_id: str, environ: Mapping[str, str], earlier: Sequence[Night]) -> Spent:
     """Return what a run was charged since it was last recorded; a damaged account is in the report already."""
-    account = Account()
-    with suppress(ModelError, FileNotFoundError):
-        account = read_account(journal_of(run_id, environ))
+    account, journal = Account(), journal_of(run_id, environ)
+    with suppress(ModelError):
+        account = read_account(journal) if journal.exists() else account
     known = [night.spent for night in earlier if night.run_id == run_id]
     return Spent(
         account.prompt_tokens - sum(one.prompt_tokens for one in known),

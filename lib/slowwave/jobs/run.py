@@ -5,20 +5,23 @@ batch price a night reads the answers to what was asked before, and hands over w
 """
 
 import errno
+import os
+import shutil
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from tempfile import TemporaryFile
+from stat import S_ISDIR
+from tempfile import TemporaryFile, gettempdir, mkdtemp
 from time import perf_counter, time
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
 from slowwave.context import Run
-from slowwave.errors import SlowwaveError, UnwritableError, told
+from slowwave.errors import LockHeldError, SlowwaveError, UnreadableError, UnwritableError, told
 from slowwave.files import archive_folder, home_folder, private_folder, state_folder, write_all
-from slowwave.locks import remove_leftovers
+from slowwave.locks import locked_file, remove_leftovers
 from slowwave.memory.folder import NAME, MemoryFolder, global_folder
 from slowwave.models import model_of
 from slowwave.models.base import Account, LanguageModel, Meter, ModelError, read_account
@@ -414,3 +417,49 @@ def folders_of(
         everywhere = (*(folder for p in projects for folder in p.folders), archive)
         folders.append(MemoryFolder(NAME, shared.resolve(), everywhere, is_global=True))
     return folders
+
+
+# What a dry run notes: a dream plans from what extraction noted, and in a dry run nothing may be noted in a memory
+# folder. So its notes are copied into a folder of the run on first use, grow there, and go with the run.
+#
+# What a killed dry run left goes when the next run of any job begins, an erasure too: it quotes what was said.
+
+_PREFIX = "slowwave-dry-run-"
+# held as long as the run lives, however it ends
+_ALIVE = "lock"
+
+
+@contextmanager
+def rehearsing(*, wanted: bool) -> Generator[Path | None]:
+    """Make the folder of a dry run where one is wanted, for its user's eyes only, and remove it at the end.
+
+    Raises:
+        OSError: the system's folder for temporary files cannot be written.
+    """
+    _remove_abandoned(Path(gettempdir()))
+    if not wanted:
+        yield None
+        return
+    # under another name until it is locked, lest a run that begins just now takes it for abandoned
+    folder = Path(mkdtemp(prefix="slowwave-begins-"))
+    with locked_file(folder / _ALIVE, create=True):
+        try:
+            folder = folder.rename(folder.with_name(folder.name.replace("slowwave-begins-", _PREFIX)))
+            yield folder
+        finally:
+            # the lock last: as long as it is there, no run that begins just now takes the rest for abandoned
+            for one in [path for path in folder.iterdir() if path.name != _ALIVE]:
+                shutil.rmtree(one) if one.is_dir() else one.unlink()
+            with suppress(FileNotFoundError):
+                shutil.rmtree(folder)
+
+
+def _remove_abandoned(temporary: Path) -> None:
+    """Remove the folders of dry runs whose process is gone; what belongs to another user stays."""
+    for folder in temporary.glob(f"{_PREFIX}*"):
+        with suppress(LockHeldError, UnreadableError, FileNotFoundError):
+            state = folder.lstat()
+            if S_ISDIR(state.st_mode) and state.st_uid == os.getuid():
+                # made where a removal was cut short behind it
+                with locked_file(folder / _ALIVE, create=True, timeout_s=0):
+                    shutil.rmtree(folder)

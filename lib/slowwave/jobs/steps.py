@@ -17,7 +17,7 @@ from slowwave.memory.delivery.commands import bring_commands
 from slowwave.memory.delivery.files import deliver
 from slowwave.memory.delivery.register import REFUSED, Register, read_register
 from slowwave.memory.folder import INDEX, NAME, MemoryFolder, global_folder, import_into
-from slowwave.memory.rehearsal import noted_in
+from slowwave.memory.foreign import noted_in
 from slowwave.observability.lessons import asks_of
 from slowwave.report import Item, Report
 from slowwave.retention.job import retain

@@ -38,12 +38,12 @@ from slowwave.jobs.run import (
     journal_of,
     note_account,
     note_left_behind,
+    rehearsing,
     remove_old,
     require_places,
 )
 from slowwave.jobs.steps import MARKING, STEPS, Stage, asks_by_batch, asks_rules, extract, rehearses, stages_of
 from slowwave.locks import beside_jobs
-from slowwave.memory.rehearsal import rehearsing
 from slowwave.memory.undo import difference
 from slowwave.observability.lessons import Learned, planned
 from slowwave.observability.page import learned_lines, literal, weeks_of

@@ -7,17 +7,21 @@ The notes hold no words, only hashes and places, and may be deleted: sessions ar
 """
 
 import hashlib
+import os
 import re
+import shutil
 import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
 from slowwave.errors import CorruptStateError
-from slowwave.files import atomic_write
+from slowwave.files import atomic_write, private_folder
 from slowwave.memory.book import Book, read_book
+from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import shown_before
 from slowwave.memory.folder import INDEX, PAGES, new_topic_file, read_or_none, read_texts
@@ -228,3 +232,28 @@ def warning(number: int) -> str:
         f"{number} {lines} that slowwave did not write came from what tools returned, and not from a person: "
         "slowwave memory quarantine shows where from"
     )
+
+
+# What the extraction of a dry run finds, where its dream looks for it: in a copy, grown for the run and gone with it.
+
+
+def noted_in(memory: Path, rehearsal: Path | None) -> Path:
+    """Return the folder whose notes of extraction count for a memory folder: itself, or in a dry run their copy.
+
+    Args:
+        memory: the memory folder.
+        rehearsal: the folder of the dry run, None where notes are kept.
+
+    Raises:
+        OSError: the copy cannot be made.
+    """
+    if rehearsal is None:
+        return memory
+    real = memory.resolve()
+    copy = rehearsal / hashlib.sha256(os.fsencode(real)).hexdigest()[:16]
+    if not copy.exists():
+        private_folder(copy / OWN_FOLDER)
+        for name in (CANDIDATES, FILE):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(real / OWN_FOLDER / name, copy / OWN_FOLDER / name)
+    return copy

@@ -16,7 +16,7 @@ import msgspec
 from slowwave.errors import UnreadableError
 from slowwave.formats.claude.records import split_typed
 from slowwave.formats.client import RecordDialect, RowDialect, Told
-from slowwave.formats.lines import open_regular, read_records
+from slowwave.formats.lines import hash_before, open_regular, read_records
 from slowwave.formats.model import (
     REFUSALS,
     Message,
@@ -40,7 +40,7 @@ from slowwave.formats.sessions import (
     session_stem,
     signatures,
 )
-from slowwave.formats.tail import find_last, hash_before, line_around
+from slowwave.formats.tail import find_last, line_around
 from slowwave.formats.walk import PACKED_SUFFIX
 
 # The pieces of one message of Claude Code stand close together, with at most a few tool results between them.

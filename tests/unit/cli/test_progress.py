@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import main
-from slowwave.cli.progress import Bars, Patient, shown_progress
+from slowwave.cli.progress import Bars, Patient
+from slowwave.cli.run import shown_progress
 from slowwave.observability.progress import Nobody, watched_by, watcher, words
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.memory.rehearsal import rehearsing
+from slowwave.jobs.run import rehearsing
 
 _KILLED = """
 import os, signal
-from slowwave.memory.rehearsal import rehearsing
+from slowwave.jobs.run import rehearsing
 with rehearsing(wanted=True) as folder:
     (folder / "said").write_text("what a person said")
     os.kill(os.getpid(), signal.SIGKILL)

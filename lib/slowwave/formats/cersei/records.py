@@ -10,7 +10,7 @@ from typing import NamedTuple, cast
 import msgspec
 
 from slowwave.formats.client import Notes
-from slowwave.formats.lines import PACKED, open_regular, opened, read_records
+from slowwave.formats.lines import PACKED, hash_before, open_regular, opened, read_records
 from slowwave.formats.messages import LazyMessage, PlainMessage, blocks_of
 from slowwave.formats.model import (
     REFUSALS,
@@ -27,7 +27,7 @@ from slowwave.formats.model import (
     decoded,
     parse_time,
 )
-from slowwave.formats.tail import FileMark, Suffix, hash_before, mark_of
+from slowwave.formats.tail import FileMark, Suffix, mark_of
 
 MESSAGE_TYPES = frozenset({"user", "assistant", "system"})
 # Enough of a content to see what its first block is.

@@ -21,12 +21,11 @@ from msgspec.structs import replace
 from slowwave.errors import UnreadableError
 from slowwave.files import archive_folder, state_folder
 from slowwave.formats.client import LaterDialect, RecordDialect
-from slowwave.formats.lines import read_records, relaxed_collector
+from slowwave.formats.lines import hash_before, read_records, relaxed_collector
 from slowwave.formats.messages import without_reminders
 from slowwave.formats.model import REFUSALS, Injected, Message, SessionFiles, Text
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import SUFFIX
-from slowwave.formats.tail import hash_before
 from slowwave.secrets.blocklist import ERASED, Blocked
 from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.archive.sessions import laid_out
