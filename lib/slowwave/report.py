@@ -189,6 +189,29 @@ def readable(number: float) -> str:
     return f"{number:.1f} TB"
 
 
+def number(value: float) -> str:
+    """Return a number for people: thousands apart, and no more digits than tell something."""
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.2f}" if value >= 1 else f"{value:.3g}"
+
+
+def duration(seconds: float) -> str:
+    """Return a time that something took."""
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    if seconds < 120:  # noqa: PLR2004 - two minutes
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min"
+
+
+def plain(text: str) -> str:
+    """Return text without what no page may hold: control characters, turns of direction, halves of pairs as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 # what a forced run does not ask: the gates of a dream, and those of a session that is short or goes on
 _FORCED = ("time", "sessions", "messages", "tool_calls", "open_call")
 

@@ -29,10 +29,9 @@ from slowwave.cli.terminal import (
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.transaction import recover
-from slowwave.observability.charts import duration
 from slowwave.observability.lessons import Dream, Learned, Remembered, in_all, in_words, learned, remembered
 from slowwave.observability.night import Night, read_nights, state
-from slowwave.report import counted
+from slowwave.report import counted, duration
 from slowwave.stores.projects import short_names
 
 _USUAL = 14

@@ -21,7 +21,6 @@ from slowwave.memory.book import Memory
 from slowwave.memory.evidence import Source, sources_of
 from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.model import iso
-from slowwave.observability.charts import plain
 from slowwave.observability.lessons import (
     Ask,
     Change,
@@ -35,7 +34,7 @@ from slowwave.observability.lessons import (
     number_of_sessions,
     remembered,
 )
-from slowwave.report import counted
+from slowwave.report import counted, plain
 from slowwave.settings import ConsolidationSettings
 from slowwave.stores.projects import short_names
 
