@@ -21,7 +21,7 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Compaction
 from slowwave.quantities import counted
 from slowwave.report import Gate, Item, Report
-from slowwave.stores.activity import live_reason
+from slowwave.stores.discovery import live_reason
 from slowwave.stores.projects import Project
 
 # Clients that have a record for it, and sources that their clients read no more.

@@ -42,7 +42,7 @@ from slowwave.models.base import LanguageModel, Usage
 from slowwave.quantities import counted
 from slowwave.report import NOTHING_TO_DO, PARKED_FOR_REVIEW, Gate, Item, Report
 from slowwave.settings import ConsolidationSettings, Settings
-from slowwave.stores.activity import active_reason
+from slowwave.stores.discovery import active_reason
 from slowwave.stores.projects import Project
 
 TRIES = 3

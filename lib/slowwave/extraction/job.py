@@ -29,7 +29,7 @@ from slowwave.models.base import LanguageModel
 from slowwave.report import Gate, Report
 from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
-from slowwave.stores.activity import active_reason
+from slowwave.stores.discovery import active_reason
 from slowwave.stores.projects import Project
 
 # Who begins a session without anybody who types in it; only a person's words can become a wish or a decision. A

@@ -1,9 +1,12 @@
 """Which clients there are, and whose a file is, told by its content and never by the place that it lies in.
 
+By which version of its client a session was written is told by its content as well.
+
 A new client is one module with its ``CLIENT``, and its place here.
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import cast
@@ -24,6 +27,7 @@ from slowwave.formats.model import REFUSALS, SessionFiles, Transcript
 from slowwave.formats.openclaw import CLIENT as OPENCLAW
 from slowwave.formats.opencode import CLIENT as OPENCODE
 from slowwave.formats.pi import CLIENT as PI
+from slowwave.formats.sessions import StoredSession
 from slowwave.formats.ulid import CLIENT as ULID
 
 # In the order in which they are asked whose a record or a folder is: what one of the first wrote could be taken for
@@ -158,3 +162,63 @@ def _top_fields(raw: bytes) -> dict[str, object]:
         except REFUSALS:
             break
     return fields
+
+
+# Which version of a client wrote its latest sessions, by what they say themselves.
+
+# so many of the sessions that changed last, and so much of each end
+_LATEST = 5
+_END_BYTES = 64 << 10
+_VERSION = re.compile(r"(\d+(?:\.\d+)*)(?:[-+].*)?$")
+
+
+def newest_version(sessions: Iterable[StoredSession], dialect: str) -> str:
+    """Return the newest version that a client's latest sessions name, "" where they name none."""
+    own = [s for s in sessions if s.dialect == dialect and not s.in_database]
+    latest = sorted(own, key=lambda s: s.mtime_ns, reverse=True)[:_LATEST]
+    versions = [version for session in latest for version in _versions(session)]
+    return max(versions, key=version_order, default="")
+
+
+def latest_version(sessions: Iterable[StoredSession], dialect: str) -> str:
+    """Return the version that the session names which changed last of those that name one; "" where none does."""
+    own = [s for s in sessions if s.dialect == dialect and not s.in_database]
+    latest = sorted(own, key=lambda s: s.mtime_ns, reverse=True)[:_LATEST]
+    named = (max(_versions(session), key=version_order, default="") for session in latest)
+    return next(filter(None, named), "")
+
+
+def version_order(version: str) -> tuple[int, ...]:
+    """Return a version as numbers; one of another form has none."""
+    found = _VERSION.match(version)
+    return tuple(int(part) for part in found[1].split(".")) if found else ()
+
+
+def _versions(session: StoredSession) -> Iterator[str]:
+    for path in session.files.paths[-1:]:
+        for line in _ends(path):
+            try:
+                record = msgspec.json.decode(line)
+            except REFUSALS:
+                continue  # a piece of a line, or damage that other commands report
+            if isinstance(record, dict) and (version := _version_of(cast("dict[str, object]", record))):
+                yield version
+
+
+def _version_of(record: dict[str, object]) -> str:
+    """Return the version in a record: its own, or that in the header of Codex."""
+    payload = record.get("payload")
+    inner = cast("dict[str, object]", payload).get("cli_version") if isinstance(payload, dict) else None
+    found = inner or record.get("version")
+    return str(found) if version_order(str(found)) else ""
+
+
+def _ends(path: Path) -> list[bytes]:
+    """Return the lines at both ends of a file; one that cannot be read has none, which the permissions tell."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_END_BYTES)
+            file.seek(max(len(head), file.seek(0, 2) - _END_BYTES))
+            return [*head.splitlines(), *file.read().splitlines()]
+    except OSError:
+        return []

@@ -45,9 +45,8 @@ from slowwave.report import Gate
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import read_holds
 from slowwave.settings import ModelSettings, RetentionSettings, Settings
-from slowwave.stores.activity import active_reason
 from slowwave.stores.archive.shelf import rescue_packs, rescued_bytes
-from slowwave.stores.discovery import known_projects
+from slowwave.stores.discovery import active_reason, known_projects
 from slowwave.stores.projects import Project, chosen_by
 from slowwave.stores.trash import trash_folder, trash_items, trash_size
 

@@ -25,11 +25,10 @@ from slowwave.retention.sessions import Fleet, Member, owner_of, paths_of
 from slowwave.secrets.redactor import logger_of
 from slowwave.settings import RetentionSettings
 from slowwave.settings.model import Subject
-from slowwave.stores.activity import live_reason
 from slowwave.stores.archive.pack import SUFFIX, Pack, PackedFile, PackedSession, Wanted, digest, write_pack
 from slowwave.stores.archive.shelf import RowsByPath, Shelf, Shelved
 from slowwave.stores.catalogue import own_catalogue
-from slowwave.stores.discovery import list_sessions
+from slowwave.stores.discovery import list_sessions, live_reason
 from slowwave.stores.trash import Removal, TrashItem, trash_folder
 
 # What must stay whatever the rules say: asked about every session that would go, and again right before it does.

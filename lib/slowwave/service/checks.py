@@ -27,7 +27,7 @@ from slowwave.consolidation.lock import refusal
 from slowwave.context import Clock
 from slowwave.errors import ServerError, SettingsError, SlowwaveError
 from slowwave.files import archive_folder, config_folder, data_folder, is_leftover, scheduler_folder, state_folder
-from slowwave.formats.registry import CLIENTS
+from slowwave.formats.registry import CLIENTS, newest_version, version_order
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.files import deliver
@@ -46,7 +46,6 @@ from slowwave.service.deployments import server_doubts, worker_command
 from slowwave.service.page_server import served_place
 from slowwave.service.server import HOST, is_healthy, kept_port, named_server
 from slowwave.settings import ModelSettings, Settings
-from slowwave.stores.activity import newest_version, version_order
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.projects import Discovery, Project

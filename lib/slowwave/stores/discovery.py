@@ -1,12 +1,15 @@
-"""Find every session under the store roots, grouped into projects; what is left out is counted and shown."""
+"""Find every session under the store roots, by projects, and whether it rests; what is left out is counted."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from slowwave.files import archive_folder, is_for_questions
 from slowwave.formats.claude import FOLDER_OF_PROJECT
@@ -14,6 +17,7 @@ from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.model import Problem, SessionFiles, SessionKind, parse_time
 from slowwave.formats.registry import CLIENTS, client_of
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
+from slowwave.formats.tail import lines_backward
 from slowwave.formats.walk import MEMORY, SUFFIXES, Known, Walk
 from slowwave.secrets.blocklist import Blocked
 from slowwave.settings import Settings
@@ -335,3 +339,71 @@ class Wanted:
         if last is None or first is None:
             return False  # nobody can say when it was
         return (self.since is None or last >= self.since) and (self.until is None or first <= self.until)
+
+
+# Whether somebody still works in a session, which is then left alone.
+
+# Among so many last records at least one has a time, in every version seen.
+_LAST_RECORDS = 50
+
+
+class _Timed(msgspec.Struct, gc=False):
+    timestamp: str | None = None
+
+
+_timed = msgspec.json.Decoder(_Timed)
+
+
+def live_reason(session: StoredSession, now: datetime, idle: timedelta, home: Path) -> str | None:
+    """Return why a session counts as live, or None when it rests.
+
+    Args:
+        session: the session; its files are looked at again, since a plan may be minutes old.
+        now: the current time.
+        idle: how long every file of it must have rested.
+        home: the user's home folder; Claude Code notes its running sessions under ``.claude/sessions``.
+    """
+    # the time of a database is that of the newest of all its sessions
+    shared = session.in_database
+    newest = session.mtime_ns / 1e9 if shared else max((_changed_at(path) for path in session.files.paths), default=0.0)
+    age = now.timestamp() - newest
+    if age < 0:
+        return f"its file is dated {timedelta(seconds=round(-age))} in the future; check the clock of this machine"
+    if age < idle.total_seconds():
+        return f"changed {timedelta(seconds=int(age))} ago, and must rest for {idle}"
+    return client_of(session.dialect).claimed_by(session, home, now)
+
+
+def active_reason(session: StoredSession, now: datetime, idle: timedelta, home: Path) -> str | None:
+    """Return why somebody still works in a session, for jobs that only read it; None when it rests.
+
+    As :func:`live_reason`, but a file that was copied, restored or synchronised a moment ago does not count as
+    changed when the last records in it are older than ``idle``. Whatever changes a session must not rely on that: a
+    client that resumes an old session writes lines without a time first.
+    """
+    reason = live_reason(session, now, idle, home)
+    if reason is None or session.in_database or client_of(session.dialect).claimed_by(session, home, now):
+        return reason
+    written = _last_written(session)
+    return None if written is not None and now - written >= idle else reason
+
+
+def _last_written(session: StoredSession) -> datetime | None:
+    """Return the latest time among the last records of the file that changed last, None when they tell none."""
+    path = max(session.files.paths, key=_changed_at)
+    times: list[datetime] = []
+    for _, raw in islice(lines_backward(path), _LAST_RECORDS):
+        try:
+            at = parse_time(_timed.decode(raw.strip(b" \t\r\n\0")).timestamp)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
+        if at is not None:
+            times.append(at)
+    return max(times, default=None)
+
+
+def _changed_at(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

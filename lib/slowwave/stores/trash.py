@@ -43,7 +43,6 @@ from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import FoundSession, StoredSession, StoreProblem, part_name, session_stem
 from slowwave.formats.walk import SIDE_FOLDER
 from slowwave.locks import locked_file
-from slowwave.stores.activity import claimed_by
 from slowwave.stores.roots import read_head
 
 MANIFEST = "manifest.json"
@@ -438,7 +437,7 @@ def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed o
 
 
 def _refuse(session: StoredSession, home: Path, clock: Clock) -> None:
-    if reason := claimed_by(session, home, clock.now()):
+    if reason := client_of(session.dialect).claimed_by(session, home, clock.now()):
         raise RefusedError(f"session {session.id} is {reason}; close it there first")
     if reason := reason_to_stay(session):
         raise RefusedError(f"session {session.id} stays: {reason}")

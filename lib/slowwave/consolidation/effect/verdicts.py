@@ -20,7 +20,7 @@ from slowwave.extraction.candidates import relative_paths
 from slowwave.extraction.model.operations import form_of, list_of
 from slowwave.extraction.model.quotations import stands_in
 from slowwave.extraction.practice import is_general
-from slowwave.formats.registry import by_name
+from slowwave.formats.registry import by_name, latest_version, version_order
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import Book, Memory, replay
 from slowwave.memory.delivery.register import Register, placed_of, told_as
@@ -36,7 +36,6 @@ from slowwave.shell.commands import Proven
 from slowwave.shell.grammar import Word
 from slowwave.shell.mentioned import Heard
 from slowwave.shell.purposes import purpose_of
-from slowwave.stores.activity import latest_version, version_order
 from slowwave.stores.projects import Project
 
 # of a command, for who it is known by

@@ -19,6 +19,7 @@ from slowwave.errors import MovedError, RefusedError, UnreadableError
 from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder, state_folder
 from slowwave.formats.client import Hook
 from slowwave.formats.registry import CLIENTS as KNOWN
+from slowwave.formats.registry import latest_version, version_order
 from slowwave.formats.sessions import StoredSession
 from slowwave.hostile import one_line
 from slowwave.memory.book import read_book
@@ -27,7 +28,6 @@ from slowwave.memory.delivery.register import Hooked, Register
 from slowwave.memory.delivery.targets import unfit
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.model import name_from_json, name_to_json
-from slowwave.stores.activity import latest_version, version_order
 from slowwave.stores.projects import Project
 
 if TYPE_CHECKING:

@@ -23,10 +23,9 @@ import orjson
 from slowwave.files import home_folder
 from slowwave.formats.claude import CLIENT as CLAUDE_CODE
 from slowwave.formats.registry import CLIENTS as KNOWN
-from slowwave.formats.registry import client_of
+from slowwave.formats.registry import client_of, latest_version, version_order
 from slowwave.memory.delivery.register import Register, placed_of
 from slowwave.memory.model import name_from_json, name_to_json
-from slowwave.stores.activity import latest_version, version_order
 from slowwave.stores.projects import Project, spelled
 
 AGENTS, INSTEAD, CLAUDE, LOCAL = "AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md"

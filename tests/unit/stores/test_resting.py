@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from slowwave.formats.claude import is_same_process
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
-from slowwave.stores.activity import active_reason, live_reason
+from slowwave.stores.discovery import active_reason, live_reason
 from tests.unit.stores.store_builder import claude, write
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
