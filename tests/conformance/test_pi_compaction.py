@@ -7,8 +7,7 @@ does not test and does wrong (``findCutPoint``, ``prepareCompaction``) is in ``t
 from pathlib import Path
 from typing import Any
 
-from slowwave.compaction.items import Item, Usage, context_tokens, usage_of
-from slowwave.compaction.pi import pi_items
+from slowwave.compaction.items import Item, Usage, context_tokens, pi_items, usage_of
 from slowwave.compaction.plan import KEEP_RECENT_TOKENS, Budget, Cut, Plan, find_cut, is_over_budget, prepare
 from slowwave.compaction.requests import joined
 from slowwave.formats.pi.dialect import PI

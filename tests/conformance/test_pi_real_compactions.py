@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.items import Item, context_tokens
-from slowwave.compaction.pi import pi_items
+from slowwave.compaction.items import Item, context_tokens, pi_items
 from slowwave.compaction.plan import KEEP_RECENT_TOKENS, Budget, Plan, find_cut, prepare
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.pi.dialect import PI

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from slowwave.compaction.book import Compacting
 from slowwave.compaction.reading import read_session
-from slowwave.compaction.run import Compacting
 from slowwave.compaction.story import compact_sessions
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession

@@ -9,10 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slowwave.compaction.append import undo
-from slowwave.compaction.book import read_book
+from slowwave.compaction.book import Compacting, read_book
 from slowwave.compaction.calls import answers
 from slowwave.compaction.reading import read_session
-from slowwave.compaction.run import Compacting
 from slowwave.compaction.story import compact_sessions
 from slowwave.compaction.summary import by_ledger
 from slowwave.context import FixedClock

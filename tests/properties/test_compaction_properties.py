@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.compaction.calls import answers
-from slowwave.compaction.items import Item, items_of
-from slowwave.compaction.pi import pi_items
+from slowwave.compaction.items import Item, items_of, pi_items
 from slowwave.compaction.plan import Budget, NoPlan, Plan, find_cut, prepare
 from slowwave.compaction.requests import keep_index, rounds, snip
 from slowwave.compaction.tokens import PI

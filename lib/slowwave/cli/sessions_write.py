@@ -31,8 +31,7 @@ from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, plan_r
 from slowwave.stores.writers import Opened, Writers, folder_for, held
 
 if TYPE_CHECKING:
-    from slowwave.compaction.book import Appended
-    from slowwave.compaction.run import Compacting
+    from slowwave.compaction.book import Appended, Compacting
     from slowwave.settings import Settings
     from slowwave.stores.archive.pack import PackedFile
     from slowwave.stores.archive.shelf import Shelved

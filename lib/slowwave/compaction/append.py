@@ -17,8 +17,10 @@ from msgspec.structs import replace
 from slowwave.compaction.book import (
     Appended,
     Book,
+    Compacting,
     Expected,
     Pending,
+    alone,
     content_stamp,
     ids_of,
     read_book,
@@ -29,7 +31,6 @@ from slowwave.compaction.flush import note_compaction, noted
 from slowwave.compaction.items import Item
 from slowwave.compaction.plan import Plan, tokens_after
 from slowwave.compaction.reading import Reading, read_session
-from slowwave.compaction.run import Compacting, alone
 from slowwave.context import FixedClock, SystemClock
 from slowwave.errors import MovedError, NotFoundError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder

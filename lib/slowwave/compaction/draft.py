@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 from slowwave.compaction.append import Order, count_compaction, digest_of, expected_of, noted_append
-from slowwave.compaction.book import Appended, Book, Expected, around, digested
+from slowwave.compaction.book import Appended, Book, Compacting, Expected, around, digested
 from slowwave.compaction.due import Due, budget_of, due
 from slowwave.compaction.files import of_calls
 from slowwave.compaction.flush import flush, soft_tokens
-from slowwave.compaction.items import Item, Usage, context_tokens
-from slowwave.compaction.pi import pi_items
+from slowwave.compaction.items import Item, Usage, context_tokens, pi_items
 from slowwave.compaction.plan import (
     CLEARED,
     MINIMUM_TOKENS,
@@ -29,7 +28,6 @@ from slowwave.compaction.plan import (
     tokens_after,
 )
 from slowwave.compaction.reading import Reading, read_session
-from slowwave.compaction.run import Compacting
 from slowwave.compaction.summary import Gone, Summary, summary_of
 from slowwave.compaction.tokens import PI
 from slowwave.errors import UsageError

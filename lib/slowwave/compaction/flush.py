@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from slowwave.compaction.book import Book, read_book, write_book
-from slowwave.compaction.run import Compacting
+from slowwave.compaction.book import Book, Compacting, read_book, write_book
 from slowwave.compaction.settings import count_or
 from slowwave.errors import SlowwaveError, UnreadableError
 from slowwave.files import private_folder

@@ -2,12 +2,16 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, cast
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
-from slowwave.compaction.files import NO_FILES, FileOperations, of_tags, without_tags
-from slowwave.compaction.tokens import Rule
-from slowwave.formats.model import Message, fields_of, whole
+from slowwave.compaction.files import NO_FILES, FileOperations, of_details, of_tags, without_tags
+from slowwave.compaction.tokens import CLAUDE, IMAGE_LENGTH, PI, Rule, stringify, units
+from slowwave.formats.messages import PlainMessage
+from slowwave.formats.model import Message, Origin, ToolResult, fields_of, object_in, text_in, whole
+
+if TYPE_CHECKING:
+    from slowwave.formats.pi.records import Entry, Loaded
 
 Kind = Literal[
     "user",  # what starts a turn: a person's words, a command that they ran, a message that stands for theirs
@@ -220,3 +224,149 @@ def _model_of(raw: bytes) -> str:
     message = fields_of(whole(raw).get("message"))
     named = (fields_of(message.get("metadata")).get("model"), message.get("model"))
     return next((model for model in named if isinstance(model, str)), "")
+
+
+# What Claude Code would send of a session: its summaries apart from what it joins with them.
+
+_SYNTHETIC = "<synthetic>"
+_IS_SUMMARY = re.compile(rb'"isCompactSummary": ?true')
+
+
+def claude_items(context: Iterable[Message]) -> list[Item]:
+    """Return the items of a context."""
+    from slowwave.formats.claude.dialect import FILLER  # noqa: PLC0415 - few sessions are read
+
+    parts = [part for message in context for part in _without_summary(message)]
+    if parts and parts[-1].role == "assistant" and parts[-1].text == FILLER:
+        parts.pop()  # no record of the session says it
+    return items_of(parts, CLAUDE)
+
+
+def model_counted(items: list[Item]) -> str:
+    """Note what the provider counted last at its answer, and return the name of the model that answered last."""
+    model = ""
+    for at in range(len(items) - 1, -1, -1):
+        answer = _answer_of(items[at])
+        if answer.get("model") not in (None, _SYNTHETIC):
+            model = model or str(answer["model"])
+            if (usage := usage_of(answer)) is not None:
+                items[at] = items[at]._replace(usage=usage)
+                break
+    return model
+
+
+def _without_summary(message: Message) -> list[Message]:
+    """Return a message, in two where the client joins its summary with what follows or stands before it.
+
+    What a compaction kept begins with a person's words more often than not, and the client sends both as one.
+    """
+    if message.role != "user":
+        return [message]
+    is_summary = [_IS_SUMMARY.search(span.raw) is not None for span in message.sources]
+    if not any(is_summary) or (all(is_summary) and message.origin == "summary"):
+        return [message]
+    at = is_summary.index(True)
+    stop = len(is_summary) - is_summary[::-1].index(True)
+    parts = ((0, at), (at, stop), (stop, len(is_summary)))
+    return [_part(message, a, b, is_summary=a == at) for a, b in parts if a < b]
+
+
+def _part(message: Message, start: int, stop: int, *, is_summary: bool) -> Message:
+    blocks, sources = message.blocks[start:stop], message.sources[start:stop]
+    record = whole(sources[0].raw)
+    own = record.get("uuid")
+    origin: Origin = "typed"
+    if is_summary:
+        origin = "summary"
+    elif all(isinstance(block, ToolResult) for block in blocks):
+        origin = "tool"
+    elif record.get("isMeta") or record.get("type") != "user":
+        origin = "injected"
+    name = own if isinstance(own, str) else None
+    return PlainMessage(message.role, blocks, sources, origin, name, message.timestamp, message.cwd)
+
+
+def _answer_of(item: Item) -> Mapping[str, Any]:
+    """Return an answer in the API's own form, from the last record of it."""
+    if item.kind != "assistant" or item.message is None or not item.message.sources:
+        return {}
+    return object_in(whole(item.message.sources[-1].raw), "message")
+
+
+# The path of a pi session, with the estimates of pi itself.
+#
+# Source: ``estimateTokens``, ``getMessageFromEntry`` and ``findValidCutPoints`` of pi 0.58.3. Unlike there, images that
+# a person sent count, and so do messages of extensions and summaries of branches; answers that failed or were aborted
+# do not, since neither pi nor Clawdbot sends them again, and what they called for was never done.
+
+_PI_KINDS: Mapping[str, Kind] = {
+    "user": "user",
+    "bashExecution": "user",
+    "custom_message": "user",
+    "branch_summary": "user",
+    "branchSummary": "user",
+    "compactionSummary": "user",
+    "assistant": "assistant",
+    "toolResult": "result",
+    "custom": "note",
+    "hookMessage": "note",
+    "compaction": "compaction",
+}
+
+
+def pi_items(path: "Sequence[Entry]", loaded: "Loaded", cwd: str = "") -> list[Item]:
+    """Return the items of a path: the latest compaction first, then what it kept, then what followed.
+
+    Older compactions are not among them, so the region of the next compaction begins where the last one's kept range
+    does; pi 0.58.3 begins behind the compaction and forgets what it kept (its issue 2608).
+    """
+    from slowwave.formats.pi.dialect import session_entries  # noqa: PLC0415 - as above
+
+    last = max((i for i, entry in enumerate(path) if entry.type == "compaction"), default=-1)
+    before = {id(entry) for entry in path[: last + 1]}
+    return [_pi_item(entry, cwd, is_stale=id(entry) in before) for entry in session_entries(list(path), loaded)]
+
+
+def message_tokens(kind: str, body: Mapping[str, object]) -> int:
+    """Return the estimate of a message in pi's own form; ``kind`` is its role, or the type of its entry."""
+    from slowwave.formats.pi.records import parts_of  # noqa: PLC0415 - as above
+
+    match kind:
+        case "bashExecution":
+            length = units(text_in(body, "command")) + units(text_in(body, "output"))
+        case "compaction" | "branch_summary" | "compactionSummary" | "branchSummary":
+            length = units(text_in(body, "summary"))
+        case _:
+            length = sum(map(_part_length, parts_of(body.get("content"))))
+    return PI.tokens(length)
+
+
+def _part_length(part: Mapping[str, object]) -> int:
+    match part.get("type"):
+        case "text":
+            return units(text_in(part, "text"))
+        case "thinking":
+            return units(text_in(part, "thinking"))
+        case "toolCall":
+            arguments = part.get("arguments")
+            return units(text_in(part, "name")) + (0 if arguments is None else units(stringify(arguments)))
+        case "image":
+            return IMAGE_LENGTH
+        case _:
+            return 0
+
+
+def _pi_item(entry: "Entry", cwd: str, *, is_stale: bool) -> Item:
+    from slowwave.formats.pi.records import PiMessage  # noqa: PLC0415 - as above
+
+    kind = _PI_KINDS.get(entry.kind, "setting")
+    body = entry.message() if entry.role else entry.fields()
+    if kind == "setting" or body.get("excludeFromContext") or (kind == "assistant" and has_failed(body)):
+        return Item(entry.id, "setting", is_stale=is_stale)
+    item = item_of(PiMessage(entry, cwd, True), message_tokens(entry.kind, body), kind)  # noqa: FBT003  # a struct's field
+    item = item._replace(id=entry.id, is_stale=is_stale)
+    if kind == "compaction":
+        # an extension's details are its own business
+        files = NO_FILES if body.get("fromHook") else of_details(body.get("details"))
+        return item._replace(summary=without_tags(text_in(body, "summary")), files=files)
+    return item._replace(usage=usage_of(body)) if kind == "assistant" else item

@@ -5,18 +5,34 @@ Only the end of a session that was compacted before is read, where that is surel
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import msgspec
 
-from slowwave.compaction.items import ContextTokens, Item, Usage, context_tokens, items_of, model_in, read_usage
+from slowwave.compaction.items import (
+    ContextTokens,
+    Item,
+    Usage,
+    claude_items,
+    context_tokens,
+    items_of,
+    model_counted,
+    model_in,
+    pi_items,
+    read_usage,
+)
 from slowwave.compaction.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
 from slowwave.compaction.tokens import CLAUDE, CODEX, PI, Rule, rule_of
 from slowwave.errors import UsageError
 from slowwave.formats.client import CompactionRules, Dialect, TailDialect
 from slowwave.formats.model import Message, SessionFiles, Transcript, fields_of, object_in, parse_time, text_in
+from slowwave.formats.openclaw import OWN_TYPES
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.writing import first_record, records_backward
+
+if TYPE_CHECKING:
+    from slowwave.formats.claude.dialect import ClaudeTranscript
+    from slowwave.formats.pi.dialect import PiTranscript
 
 
 class Reading(NamedTuple):
@@ -93,21 +109,15 @@ def _model(dialect: str, items: list[Item]) -> str:
 
 
 def _claude(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.claude import claude_items, counted  # noqa: PLC0415 - of a night's sessions few are read
-    from slowwave.formats.claude.dialect import ClaudeTranscript  # noqa: PLC0415 - as above
-    from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, version_of  # noqa: PLC0415 - as above
+    from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, version_of  # noqa: PLC0415 - few sessions are read
 
     items = claude_items(dialect.context(transcript))
     keeps = version_of(cast("ClaudeTranscript", transcript).tree) >= FIRST_THAT_KEEPS
-    model = counted(items)
+    model = model_counted(items)
     return Reading(dialect.name, items, CLAUDE, keeps, model=model)
 
 
 def _pi(dialect: Dialect, transcript: Transcript) -> Reading:
-    from slowwave.compaction.pi import pi_items  # noqa: PLC0415 - few sessions of a night are read
-    from slowwave.formats.openclaw import OWN_TYPES  # noqa: PLC0415 - as above
-    from slowwave.formats.pi.dialect import PiTranscript  # noqa: PLC0415 - as above
-
     whole, files = cast("PiTranscript", transcript), transcript.files
     if any(entry.type in OWN_TYPES for entry in whole.loaded.entries):
         raise UsageError(

@@ -8,13 +8,22 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from slowwave.compaction.append import Growth, files_now, growth_to_be, settled_book, sizes_of, with_growth
-from slowwave.compaction.book import Appended, Book, content_stamp, file_of, read_book, write_book
+from slowwave.compaction.book import (
+    Appended,
+    Book,
+    Compacting,
+    alone,
+    content_stamp,
+    file_of,
+    one_at_a_time,
+    read_book,
+    write_book,
+)
 from slowwave.compaction.draft import Clearing, Draft, clear, clearing_of, drafted, why_not, write
 from slowwave.compaction.due import Rested, due
 from slowwave.compaction.flush import flush
 from slowwave.compaction.plan import RESERVE_TOKENS, NoPlan
 from slowwave.compaction.reading import read_session
-from slowwave.compaction.run import Compacting, alone, one_at_a_time
 from slowwave.errors import MovedError, RefusedError, SlowwaveError, UsageError
 from slowwave.formats.registry import CLIENTS
 from slowwave.formats.sessions import StoredSession

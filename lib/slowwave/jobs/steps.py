@@ -27,7 +27,7 @@ from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project
 
 if TYPE_CHECKING:
-    from slowwave.compaction.run import Compacting
+    from slowwave.compaction.book import Compacting
     from slowwave.compaction.summary import Summarise
     from slowwave.consolidation.effect.verdicts import Told
     from slowwave.retention.erase.eraser import Eraser
@@ -45,7 +45,7 @@ def compact(project: Project, run: Run) -> Report:
 
 def compacting(project: Project, run: Run) -> "Compacting":
     """Return what the sessions of a project are compacted with."""
-    from slowwave.compaction.run import Compacting  # noqa: PLC0415 - the usual night compacts nothing
+    from slowwave.compaction.book import Compacting  # noqa: PLC0415 - the usual night compacts nothing
 
     redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
     report = Report("compact", run.id)

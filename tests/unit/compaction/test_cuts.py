@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from slowwave.compaction.items import Item, items_of
-from slowwave.compaction.pi import pi_items
+from slowwave.compaction.items import Item, items_of, pi_items
 from slowwave.compaction.plan import Cut, cut_points, find_cut, find_cut_before
 from slowwave.compaction.tokens import PI
 from slowwave.formats.model import Message

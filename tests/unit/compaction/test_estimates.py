@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.items import read_usage
-from slowwave.compaction.pi import message_tokens
+from slowwave.compaction.items import message_tokens, read_usage
 from slowwave.compaction.tokens import CODEX, CRABTALK, OPENCODE, PI, cut, rule_of, stringify, units
 from slowwave.formats.model import Other, Thinking, ToolCall
 from tests.unit.compaction.messages import message, result, user

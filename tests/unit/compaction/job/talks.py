@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from slowwave.compaction.run import Compacting
+from slowwave.compaction.book import Compacting
 from slowwave.compaction.story import compact_sessions
 from slowwave.compaction.summary import Summarise, by_ledger
 from slowwave.context import FixedClock
