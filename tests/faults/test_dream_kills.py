@@ -12,8 +12,7 @@ import pytest
 from slowwave import files
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.folder import LOCK_FILE, visible_files
-from slowwave.memory.guard import siblings
+from slowwave.memory.folder import LOCK_FILE, siblings, visible_files
 from slowwave.memory.undo import undo
 from tests.unit.consolidation.dreams import House, no_fsync
 

@@ -11,10 +11,9 @@ import pytest
 from slowwave.consolidation import job, plan
 from slowwave.consolidation.plan import offline
 from slowwave.errors import LockLostError, RefusedError
-from slowwave.memory import guard, transaction
+from slowwave.memory import folder, transaction
 from slowwave.memory.book import read_book
-from slowwave.memory.folder import LOCK_FILE, visible_files
-from slowwave.memory.guard import siblings
+from slowwave.memory.folder import LOCK_FILE, siblings, visible_files
 from tests.unit.consolidation.dreams import House, no_fsync
 
 FULL = os.environ.get("DRILLS") == "full"
@@ -232,7 +231,7 @@ def test_a_mount_point_is_refused_in_plain_words_and_nothing_changes(
     def busy(_one: bytes, _other: bytes) -> int:
         return errno.EBUSY
 
-    monkeypatch.setattr(guard, "_native", lambda: busy)
+    monkeypatch.setattr(folder, "_native", lambda: busy)
     with pytest.raises(RefusedError, match="mount point"):
         house.dream()
     assert visible_files(house.memory) == before
@@ -269,7 +268,7 @@ def _no_exchange(_one: bytes, _other: bytes) -> int:
 
 
 def test_where_folders_cannot_be_exchanged_two_renames_do_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guard, "_native", lambda: _no_exchange)
+    monkeypatch.setattr(folder, "_native", lambda: _no_exchange)
     house = _house(tmp_path)
     assert house.dream().dream_ids
     assert "Never push on a Friday" in house.read("MEMORY.md")
@@ -284,7 +283,7 @@ def test_a_kill_between_the_renames_is_repaired_by_whoever_comes_next(
     expected = visible_files(house.memory)
     pid = os.fork()
     if pid == 0:
-        monkeypatch.setattr(guard, "_native", lambda: _no_exchange)
+        monkeypatch.setattr(folder, "_native", lambda: _no_exchange)
         real = Path.rename
         left = [renames]
 

@@ -10,7 +10,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.memory import transaction
-from slowwave.memory.guard import siblings
+from slowwave.memory.folder import siblings
 from slowwave.memory.ledger import PATH as LEDGER
 from tests.faults import calls
 from tests.faults.killed import killed_at

@@ -14,7 +14,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import INTERRUPTED
-from slowwave.memory.guard import guarded
+from slowwave.memory.folder import guarded
 from slowwave.samples import build
 from slowwave.settings import load_settings
 from slowwave.stores.discovery import known_projects

@@ -18,8 +18,7 @@ from slowwave.consolidation.lock import held, refusal
 from slowwave.errors import LockHeldError, LockLostError
 from slowwave.memory import transaction
 from slowwave.memory.book import read_book
-from slowwave.memory.folder import LOCK_FILE
-from slowwave.memory.guard import OWN_FOLDER, siblings
+from slowwave.memory.folder import LOCK_FILE, OWN_FOLDER, siblings
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House
 

@@ -19,7 +19,7 @@ import psutil
 import pytest
 import yaml
 
-from slowwave.memory.guard import guarded
+from slowwave.memory.folder import guarded
 from slowwave.observability.progress import read_notes
 from slowwave.samples import build
 from slowwave.service.server import own_server, stop

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.locks import created_at, is_running, start_ticks
-from slowwave.memory.guard import OWN_FOLDER, sibling
+from slowwave.memory.folder import OWN_FOLDER, sibling
 from slowwave.memory.transaction import recover
 
 LINUX = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="this system has no /proc")

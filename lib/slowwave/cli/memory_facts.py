@@ -30,9 +30,8 @@ from slowwave.memory.authors import Authors, read_writes
 from slowwave.memory.book import Book, Memory, Standing, read_book, standing_of
 from slowwave.memory.candidates import FILE
 from slowwave.memory.evidence import Checked, check_all, said_at, totals, verify
-from slowwave.memory.folder import INDEX, NAME, MemoryFolder, named, read_texts
+from slowwave.memory.folder import INDEX, NAME, OWN_FOLDER, MemoryFolder, named, read_texts
 from slowwave.memory.foreign import ForeignLine, has_gaps, known_lines, read_foreign
-from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover

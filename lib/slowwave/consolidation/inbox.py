@@ -27,8 +27,8 @@ from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.memory.book import Memory
 from slowwave.memory.candidates import append_candidates, read_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.folder import OWN_FOLDER, guarded
 from slowwave.memory.foreign import ForeignLine
-from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.ledger import REVIEW, VERSION, Event
 from slowwave.memory.model import BY_PERSON, DROPS, RETRACTS, Candidate, candidate_id, iso
 from slowwave.memory.transaction import Change, commit, recover, unused

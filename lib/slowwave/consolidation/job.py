@@ -34,9 +34,8 @@ from slowwave.memory.book import Book, Memory, standing_of
 from slowwave.memory.candidates import MOST_REMOVED
 from slowwave.memory.delivery.register import Register
 from slowwave.memory.effects import EFFECTS, Case, Effect, Watched, effects_of, with_rows
-from slowwave.memory.folder import INDEX, STATE_FILE, digest, read_or_none
+from slowwave.memory.folder import INDEX, STATE_FILE, digest, guarded, read_or_none
 from slowwave.memory.foreign import noted_in, warning
-from slowwave.memory.guard import guarded
 from slowwave.memory.transaction import recover, replace_file
 from slowwave.models.base import LanguageModel, Usage
 from slowwave.quantities import counted

@@ -20,8 +20,7 @@ import msgspec
 from slowwave.errors import LockHeldError, LockLostError
 from slowwave.files import TEMP_PREFIX, at_fault_point, file_bytes, fsync_folder, write_all
 from slowwave.locks import Owner, is_here, is_provably_dead, is_running, parse_owner, steady, this_process
-from slowwave.memory.folder import LOCK_FILE
-from slowwave.memory.guard import OWN_FOLDER, guarded
+from slowwave.memory.folder import LOCK_FILE, OWN_FOLDER, guarded
 
 # Claude Code's own dream: modification time = last dream, body = process id; an hour is its limit.
 CLAUDE_LOCK = ".consolidate-lock"

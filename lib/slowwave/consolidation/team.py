@@ -19,9 +19,8 @@ from slowwave.files import atomic_write
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.candidates import append_candidates, read_candidates
 from slowwave.memory.delivery.files import asked, author_of
-from slowwave.memory.folder import read_or_none
+from slowwave.memory.folder import OWN_FOLDER, guarded, read_or_none
 from slowwave.memory.foreign import ForeignLine
-from slowwave.memory.guard import OWN_FOLDER, guarded
 from slowwave.memory.ledger import VERSION, Event, read_ledger
 from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
 from slowwave.memory.team import (

@@ -17,9 +17,8 @@ from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.authors import Writes, Written, part_key, read_writes, write_writes
 from slowwave.memory.book import read_book
-from slowwave.memory.folder import PAGES, read_texts
+from slowwave.memory.folder import PAGES, guarded, read_texts
 from slowwave.memory.foreign import ForeignLine, strange_files
-from slowwave.memory.guard import guarded
 from slowwave.memory.model import Evidence, iso, name_to_json
 from slowwave.memory.pages import statements
 from slowwave.reading.harness import changes_of, command_in

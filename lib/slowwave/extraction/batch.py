@@ -23,7 +23,7 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import Notes, append_batches, read_candidates
 from slowwave.memory.effects import Asked
 from slowwave.memory.extracted import write_extraction
-from slowwave.memory.guard import guarded
+from slowwave.memory.folder import guarded
 from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json, printable
 from slowwave.report import Gate, Item, Report
 from slowwave.secrets.redactor import Redactor

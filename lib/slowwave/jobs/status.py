@@ -33,8 +33,8 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.hooks import spoken
 from slowwave.memory.delivery.register import Register, placed_of, read_register
 from slowwave.memory.delivery.targets import reach_of
+from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.foreign import known_lines
-from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import REVIEW, read_ledger
 from slowwave.memory.model import iso, name_from_json
 from slowwave.observability.alarms import REMEMBERING

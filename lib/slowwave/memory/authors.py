@@ -20,9 +20,8 @@ import msgspec
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write
-from slowwave.memory.folder import INDEX, read_or_none
+from slowwave.memory.folder import INDEX, OWN_FOLDER, read_or_none
 from slowwave.memory.foreign import ForeignLine, Provenance, Source, bare
-from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.ledger import Writer, line_hash
 from slowwave.memory.model import Evidence, iso
 from slowwave.memory.pages import Statement, headings, is_of_client, split

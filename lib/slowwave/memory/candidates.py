@@ -15,7 +15,7 @@ import msgspec
 from slowwave.files import at_fault_point, fsync_folder, require_file, write_all
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
-from slowwave.memory.guard import OWN_FOLDER, guarded
+from slowwave.memory.folder import OWN_FOLDER, guarded
 from slowwave.memory.model import DROPS, Candidate, ExtractedRange
 
 FILE = "candidates.jsonl"

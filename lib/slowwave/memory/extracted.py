@@ -27,7 +27,7 @@ from slowwave.memory.candidates import (
     read_entries,
     waiting,
 )
-from slowwave.memory.guard import OWN_FOLDER, guarded
+from slowwave.memory.folder import OWN_FOLDER, guarded
 from slowwave.memory.model import Candidate, ExtractedRange
 
 __all__ = ["candidate_line", "fact_line"]

@@ -24,8 +24,7 @@ from slowwave.memory.book import Book, read_book
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import shown_before
-from slowwave.memory.folder import INDEX, PAGES, new_topic_file, read_or_none, read_texts
-from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.folder import INDEX, OWN_FOLDER, PAGES, new_topic_file, read_or_none, read_texts
 from slowwave.memory.ledger import Writer, line_hash
 from slowwave.memory.pages import own_lines, split, standing_lines, statements
 

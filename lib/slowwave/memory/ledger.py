@@ -14,7 +14,7 @@ import msgspec
 
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.files import file_bytes
-from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.model import CandidateOrigin, Category, Evidence
 
 FILE = "ledger.jsonl"

@@ -24,7 +24,7 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.hostile import plain, visible
 from slowwave.memory.book import read_book
 from slowwave.memory.extracted import shown_before
-from slowwave.memory.folder import read_texts
+from slowwave.memory.folder import guarded, read_texts
 from slowwave.memory.foreign import (
     ForeignBook,
     ForeignLine,
@@ -36,7 +36,6 @@ from slowwave.memory.foreign import (
     warning,
     write_foreign,
 )
-from slowwave.memory.guard import guarded
 from slowwave.memory.model import iso, name_to_json
 from slowwave.reading.dialogs import answers_in
 from slowwave.reading.harness import command_in, refusal_in, written_texts

@@ -20,8 +20,7 @@ from slowwave.errors import CorruptStateError, RefusedError
 from slowwave.files import file_bytes
 from slowwave.hostile import hostile_reason
 from slowwave.memory.book import Book, Memory
-from slowwave.memory.folder import read_or_none
-from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.folder import OWN_FOLDER, read_or_none
 from slowwave.memory.ledger import Event
 from slowwave.memory.model import CATEGORIES, Category
 

@@ -28,8 +28,7 @@ from slowwave.files import (
     write_all,
 )
 from slowwave.locks import is_running
-from slowwave.memory.folder import digest, moved_since, read_or_none
-from slowwave.memory.guard import OWN_FOLDER, exchange, guarded, sibling, siblings
+from slowwave.memory.folder import OWN_FOLDER, digest, exchange, guarded, moved_since, read_or_none, sibling, siblings
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events
 from slowwave.memory.model import name_from_json, name_to_json

@@ -22,8 +22,7 @@ from slowwave.errors import SlowwaveError
 from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.memory.book import Book, replay
 from slowwave.memory.candidates import FILE as CANDIDATES
-from slowwave.memory.folder import MemoryFolder
-from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.folder import OWN_FOLDER, MemoryFolder
 from slowwave.memory.ledger import ARRANGED, REVIEW, Event, Sighting, read_ledger
 from slowwave.memory.ledger import FILE as LEDGER
 from slowwave.memory.model import OF_VOICE, PASTED, QUOTED, RETRACTS, Evidence

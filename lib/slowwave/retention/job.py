@@ -15,7 +15,7 @@ from slowwave.files import archive_folder, at_fault_point, data_folder, state_fo
 from slowwave.formats.codex import home_of
 from slowwave.formats.registry import NAMES
 from slowwave.locks import remove_leftovers, retaining
-from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.report import UNCONFIRMED, Gate, Report
 from slowwave.retention.audit import AuditLog, Told

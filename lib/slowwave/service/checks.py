@@ -34,8 +34,7 @@ from slowwave.memory.delivery.files import deliver
 from slowwave.memory.delivery.hooks import failures
 from slowwave.memory.delivery.register import REFUSED, Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS, unfit
-from slowwave.memory.folder import INDEX, LOCK_FILE
-from slowwave.memory.guard import OWN_FOLDER, siblings
+from slowwave.memory.folder import INDEX, LOCK_FILE, OWN_FOLDER, siblings
 from slowwave.models import model_of
 from slowwave.models.base import Ask, Meter, ModelError
 from slowwave.models.command import found_program

@@ -8,8 +8,8 @@ import pytest
 from slowwave.cli import main
 from slowwave.mcp import Asked, MemorySearch, MemoryWhy, answer
 from slowwave.memory.book import Memory
+from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.foreign import ForeignBook, ForeignLine, Provenance, Source, write_foreign
-from slowwave.memory.guard import OWN_FOLDER
 from slowwave.memory.search import search_memories
 from slowwave.memory.team import OTHERS, OtherLine, rendered_others
 from slowwave.secrets.redactor import NAMELESS

@@ -12,7 +12,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.context import FixedClock
-from slowwave.memory.guard import sibling
+from slowwave.memory.folder import sibling
 from slowwave.samples import build
 from slowwave.service.checks import Check, checks
 from slowwave.settings import load_settings

@@ -32,8 +32,7 @@ from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.candidates import candidates_path, lines_of, read_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import SECTION, bring_up_to_date, candidate_line, day_of, remove_lines, without_shown
-from slowwave.memory.folder import digest, read_or_none
-from slowwave.memory.guard import OWN_FOLDER, guarded, is_bare, remove_bare
+from slowwave.memory.folder import OWN_FOLDER, digest, guarded, is_bare, read_or_none, remove_bare
 from slowwave.memory.model import Candidate, ExtractedRange, name_from_json
 from slowwave.report import Item, Report, Span, counted
 from slowwave.secrets.blocklist import ERASED

@@ -41,7 +41,7 @@ from slowwave.memory.delivery.files import author_of, has_git, refresh, tracked
 from slowwave.memory.delivery.hooks import prune_tables
 from slowwave.memory.delivery.register import REFUSED, Placed, Register, placed_of, read_register
 from slowwave.memory.delivery.sections import MARKDOWN, section_in
-from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.ledger import VERSION, Event, read_ledger
 from slowwave.memory.model import Evidence, iso, name_from_json
 from slowwave.memory.team import parsed, shared_files, shared_folder

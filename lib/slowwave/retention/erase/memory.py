@@ -19,8 +19,7 @@ from slowwave.memory.candidates import candidate_line, read_candidates
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import SHOWN_FILE as SHOWN
 from slowwave.memory.extracted import read_shown, remove_lines
-from slowwave.memory.folder import digest
-from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.folder import OWN_FOLDER, digest
 from slowwave.memory.ledger import FILE as LEDGER_FILE
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash, parse_ledger, read_ledger

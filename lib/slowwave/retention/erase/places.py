@@ -30,8 +30,7 @@ from slowwave.files import (
 from slowwave.formats.database import HEADER, opened_read_only
 from slowwave.formats.registry import CLIENTS
 from slowwave.locks import remove_leftovers
-from slowwave.memory.folder import global_folder
-from slowwave.memory.guard import OWN_FOLDER
+from slowwave.memory.folder import OWN_FOLDER, global_folder
 from slowwave.quantities import counted
 from slowwave.report import NOT_SEARCHED, Item
 from slowwave.retention.erase.eraser import Eraser, Names
