@@ -17,14 +17,14 @@ MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
     "cli": 21,
-    "compaction": 22,
-    "consolidation": 26,
+    "compaction": 19,
+    "consolidation": 25,
     "extraction": 24,
     "formats": 48,
     "jobs": 17,
-    "memory": 29,
+    "memory": 27,
     "models": 6,
-    "observability": 9,
+    "observability": 8,
     "reading": 7,
     "retention": 19,
     "samples": 1,
@@ -32,10 +32,10 @@ MOST_FILES = {
     "service": 6,
     "settings": 3,
     "shell": 5,
-    "stores": 19,
+    "stores": 18,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 284
+MOST_FILES_IN_ALL = 277
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {
