@@ -36,7 +36,7 @@ from slowwave.memory.delivery.register import Register
 from slowwave.memory.effects import EFFECTS, Case, Effect, Watched, effects_of, with_rows
 from slowwave.memory.folder import INDEX, STATE_FILE, digest, guarded, read_or_none
 from slowwave.memory.foreign import noted_in, warning
-from slowwave.memory.transaction import recover, replace_file
+from slowwave.memory.transaction import recover, replace_state
 from slowwave.models.base import LanguageModel, Usage
 from slowwave.quantities import counted
 from slowwave.report import NOTHING_TO_DO, PARKED_FOR_REVIEW, Gate, Item, Report
@@ -252,7 +252,7 @@ class _Dream:
             path = self.memory / STATE_FILE
             if digest(read_or_none(path)) != snapshot.seen[STATE_FILE]:
                 raise MovedError(f"{path} changed while the dream was planned")
-            replace_file(self.memory, STATE_FILE, render_state(int(self.started.timestamp())))
+            replace_state(self.memory, render_state(int(self.started.timestamp())))
 
     def _tell(self, snapshot: Snapshot, plan: Plan) -> None:
         self.report.phases[self.project.key] = phases_of(snapshot.state, plan)

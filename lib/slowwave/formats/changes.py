@@ -63,7 +63,6 @@ def rewrite_without(
     *,
     expect: FileState | None = None,
     keep_mtime: bool = False,
-    timeout_s: float = TIMEOUT_S,
 ) -> None:
     """Replace ``path`` by itself without some byte ranges and with some new lines.
 
@@ -75,7 +74,6 @@ def rewrite_without(
             end. A line whose offset lies in a dropped line takes its place.
         expect: what the plan saw; anything else is refused.
         keep_mtime: give the new file the old modification time, so that age rules and listings do not change.
-        timeout_s: how long to wait for the lock.
 
     Raises:
         MovedError: the file is not as expected, or a client wrote to it meanwhile; it is untouched.
@@ -84,7 +82,7 @@ def rewrite_without(
         OSError: the disk is full; the old content is untouched.
     """
     path = path.resolve()
-    with locked_file(path, timeout_s=timeout_s) as old:
+    with locked_file(path) as old:
         found = os.fstat(old)
         before = FileState.of(found)
         if expect is not None and before != expect:

@@ -95,19 +95,17 @@ def manifest_of(run: Run, projects: Sequence[Project]) -> Manifest:
     )
 
 
-def plan_batches(
-    projects: Sequence[Project], *, most_sessions: int, enough_bytes: int = BATCH_BYTES, most_tasks: int = MOST_TASKS
-) -> list[list[Share]]:
+def plan_batches(projects: Sequence[Project], *, most_sessions: int) -> list[list[Share]]:
     """Cut the sessions of all projects into batches.
 
-    A batch is full at ``most_sessions`` sessions or ``enough_bytes`` bytes, whichever comes first; both grow when
-    there would otherwise be more than ``most_tasks`` batches.
+    A batch is full at ``most_sessions`` sessions or :data:`BATCH_BYTES`, whichever comes first; both grow when there
+    would otherwise be more than :data:`MOST_TASKS` batches.
     """
     sessions = sum(len(p.sessions) for p in projects)
     size = sum(s.size for p in projects for s in p.sessions)
     # half the limit each, since a batch closes at whichever comes first
-    most_sessions = max(most_sessions, -(-2 * sessions // most_tasks))
-    enough_bytes = max(enough_bytes, -(-2 * size // most_tasks))
+    most_sessions = max(most_sessions, -(-2 * sessions // MOST_TASKS))
+    enough_bytes = max(BATCH_BYTES, -(-2 * size // MOST_TASKS))
     batches: list[list[Share]] = []
     room, bytes_left = 0, 0
     for index, project in enumerate(projects):
@@ -134,9 +132,9 @@ def _fill(sessions: Sequence[StoredSession], start: int, room: int, bytes_left: 
     return stop, taken
 
 
-def plan_groups(projects: int, *, size: int = PROJECTS_A_GROUP, most_tasks: int = MOST_TASKS) -> list[list[int]]:
+def plan_groups(projects: int, *, size: int = PROJECTS_A_GROUP) -> list[list[int]]:
     """Cut so many projects into groups of ``size``, or more where there would be too many groups."""
-    size = max(size, -(-projects // most_tasks))
+    size = max(size, -(-projects // MOST_TASKS))
     return [list(range(start, min(start + size, projects))) for start in range(0, projects, size)]
 
 

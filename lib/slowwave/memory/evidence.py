@@ -49,25 +49,12 @@ class Checked:
         return is_inside(Path(self.path))
 
 
-def check_evidence(evidence: Evidence, folders: Sequence[Path] = ()) -> Checked:
-    """Read the evidence again.
-
-    Args:
-        evidence: what was recorded.
-        folders: where to look for a file of the same name when it is no longer at its path; databases among them are
-            such files themselves, and packs in them are looked into.
-
-    Raises:
-        UnreadableError: a database changes all the time while it is read.
-    """
-    return check_all([evidence], folders)[0]
-
-
 def check_all(evidence: Sequence[Evidence], folders: Sequence[Path] = ()) -> list[Checked]:
     """Read several pieces of evidence again; each database is opened, each packed file unpacked once for all of them.
 
-    Raises:
-        UnreadableError: a database changes all the time while it is read.
+    ``folders``: where to look for a file of the same name when it is no longer at its path; databases among them are
+    such files themselves, and packs in them are looked into. Raises UnreadableError: a database changes all the time
+    while it is read.
     """
     reason = ""
     for _ in range(_MOST_READINGS):

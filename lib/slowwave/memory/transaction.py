@@ -28,7 +28,17 @@ from slowwave.files import (
     write_all,
 )
 from slowwave.locks import is_running
-from slowwave.memory.folder import OWN_FOLDER, digest, exchange, guarded, moved_since, read_or_none, sibling, siblings
+from slowwave.memory.folder import (
+    OWN_FOLDER,
+    STATE_FILE,
+    digest,
+    exchange,
+    guarded,
+    moved_since,
+    read_or_none,
+    sibling,
+    siblings,
+)
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events
 from slowwave.memory.model import name_from_json, name_to_json
@@ -100,16 +110,16 @@ def recover(memory: Path) -> None:
             _recover(memory)
 
 
-def replace_file(memory: Path, name: str, data: bytes) -> None:
-    """Replace one file of a memory folder whose guard the caller holds; no reader sees a temporary file.
+def replace_state(memory: Path, data: bytes) -> None:
+    """Replace the state of a memory folder whose guard the caller holds; no reader sees a temporary file.
 
     Raises:
         OSError: the disk is full, or the folder cannot be written; the file is as before.
     """
-    temp = memory / OWN_FOLDER / name
+    temp, state = memory / OWN_FOLDER / STATE_FILE, memory / STATE_FILE
     atomic_write(temp, data)
-    at_fault_point("rename", memory / name)
-    temp.replace(memory / name)
+    at_fault_point("rename", state)
+    temp.replace(state)
     fsync_folder(memory)
 
 

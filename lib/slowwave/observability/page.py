@@ -302,7 +302,7 @@ def _spent(nights: Sequence[Night]) -> Section:
         (_when(n), number(n.spent.prompt_tokens), number(n.spent.completion_tokens), f"{n.spent.usd:.4f}")
         for n in reversed(asked[-MOST_ROWS:])
     ]
-    bars = [_column(n, n.spent.prompt_tokens + n.spent.completion_tokens, "tokens") for n in nights]
+    bars = [_column(n) for n in nights]
     says = f"{total:.4f} USD in the {number(len(nights))} runs shown, by the prices in the settings."
     head = ("night", "tokens asked", "tokens answered", "USD")
     return Section("Tokens and money", says, head, rows, Chart("columns", "Tokens by night", bars))
@@ -406,8 +406,9 @@ def _when(night: Night) -> str:
     return f"{night.began:%Y-%m-%d %H:%M}"
 
 
-def _column(night: Night, value: float, unit: str) -> Bar:
-    return Bar(_when(night), value, f"{number(value)} {unit}")
+def _column(night: Night) -> Bar:
+    tokens = night.spent.prompt_tokens + night.spent.completion_tokens
+    return Bar(_when(night), tokens, f"{number(tokens)} tokens")
 
 
 # Bytes that retention moved into the trash and freed, week by week, out of the audit log.

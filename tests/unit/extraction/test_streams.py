@@ -18,7 +18,7 @@ from slowwave.formats.lines import open_plain
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.evidence import check_all, check_evidence, unproven
+from slowwave.memory.evidence import check_all, unproven
 from slowwave.memory.model import Evidence, seen_in
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, Settings
@@ -216,10 +216,10 @@ def test_a_database_that_was_moved_or_is_damaged(tmp_path: Path) -> None:
     moved.parent.mkdir()
     shutil.move(session.files.paths[0], moved)
     for folders in ([moved], [moved.parent]):
-        checked = check_evidence(item, folders)
+        (checked,) = check_all([item], folders)
         assert (checked.finding, checked.path, checked.offset) == ("moved", os.fspath(moved), 0)
     moved.write_bytes(b"SQLite format 3\0" + b"x" * 100)
-    assert check_evidence(item, [moved]).finding == "changed"
+    assert check_all([item], [moved])[0].finding == "changed"
 
 
 def test_a_part_of_a_tree_that_is_gone_or_changed(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_packed_rollout_has_evidence_in_its_plain_bytes(tmp_path: Path) -> Non
         with open_plain(Path(item.path)) as file:
             file.seek(item.offset)
             assert rule.encode() in file.read(item.length)
-        assert check_evidence(item).finding == "ok"
+        assert check_all([item])[0].finding == "ok"
 
 
 def test_evidence_follows_a_rollout_that_is_unpacked_packed_or_archived(tmp_path: Path) -> None:

@@ -275,9 +275,7 @@ def json5_of(path: Path, raw: bytes) -> object:
         raise UnreadableError(path, f"is neither JSON nor JSON5: {reason}", _REMEDY) from error
 
 
-def update_store(
-    path: Path, change: Callable[[SessionStore], None], *, timeout_s: float = STORE_LOCK.timeout_s
-) -> SessionStore:
+def update_store(path: Path, change: Callable[[SessionStore], None]) -> SessionStore:
     """Change a store under its lock: read, change, write; nothing is written when nothing changed.
 
     Raises:
@@ -286,7 +284,7 @@ def update_store(
         LockLostError: the lock was taken over meanwhile; the store is left as it was.
         MovedError: somebody wrote without the lock meanwhile; the store is left as they wrote it.
     """
-    with held_lock(path, STORE_LOCK, timeout_s=timeout_s) as lock:
+    with held_lock(path, STORE_LOCK) as lock:
         store = read_store(path)
         change(store)
         if not store.is_changed:

@@ -390,7 +390,7 @@ class Pattern:
         """
         if not self._is_endless:
             try:
-                with _at_most(MOST_S):
+                with _in_time():
                     spans = [match.span() for match in self._expression.finditer(text)]
             except _TooLongError:
                 self._is_endless = True
@@ -597,8 +597,8 @@ class _TooLongError(Exception):
 
 
 @contextmanager
-def _at_most(seconds: float) -> Generator[None]:
-    """Stop what runs within after so many seconds; beside the main thread there is no clock that could."""
+def _in_time() -> Generator[None]:
+    """Stop what runs within after :data:`MOST_S`; beside the main thread there is no clock that could."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -607,7 +607,7 @@ def _at_most(seconds: float) -> Generator[None]:
         raise _TooLongError
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, MOST_S)
     try:
         yield
     finally:
