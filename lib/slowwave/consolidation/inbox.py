@@ -8,7 +8,7 @@ rejected one never comes back, in whatever words and from whichever session.
 import dataclasses
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
@@ -385,7 +385,9 @@ def accept(memory: Path, dream: str, settings: ConsolidationSettings, now: datet
                 f"dream {dream} no longer fits {memory} ({error}); run consolidate again and review what it plans"
             ) from error
         plan = plan_of(snapshot, parked.operations, gathered, settings, now)
-        apply_plan(snapshot, plan, check=lock.check, run_id=REVIEW)
+        # what changed since it was planned, it has not seen
+        began = max(datetime.fromisoformat(parked.at), datetime.fromtimestamp(snapshot.last or 0, UTC))
+        apply_plan(snapshot, plan, check=lock.check, run_id=REVIEW, began=began)
     clear_parked(memory)
     return plan
 

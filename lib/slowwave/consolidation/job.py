@@ -227,7 +227,9 @@ class _Dream:
                 elif plan.review:
                     self.report.parked.append(park(self.memory, plan))
                 else:
-                    apply_plan(snapshot, plan, check=lock.check, run_id=self.report.run_id)
+                    apply_plan(
+                        snapshot, plan, check=lock.check, run_id=self.report.run_id, began=self.started
+                    )
                     clear_parked(self.memory)
                     self.report.dream_ids.append(plan.id)
             except MovedError as error:

@@ -194,10 +194,18 @@ def _left(operation: Operation, state: State) -> Operation:
 # Commit: a plan becomes the next state of the memory folder, in one step, or nothing happens.
 
 
-def apply_plan(snapshot: Snapshot, plan: Plan, *, check: Callable[[], None], run_id: str = "") -> None:
+def apply_plan(
+    snapshot: Snapshot, plan: Plan, *, check: Callable[[], None], run_id: str = "", began: datetime | None = None
+) -> None:
     """Apply a plan to the folder that it was made for.
 
-    The state is stamped with the start of the scan, not its end: what changes while a dream runs counts for the next.
+    Args:
+        snapshot: the folder as the plan found it.
+        plan: what is done.
+        check: raises when the lock is not held any more.
+        run_id: the run that it belongs to.
+        began: when the dream began to look, for the state: what changes while it runs counts for the next one. None
+            for a decision of a person, which looks at no session and so moves no clock.
 
     Raises:
         MovedError: a file that the plan rests on has changed; nothing was changed.
@@ -210,7 +218,8 @@ def apply_plan(snapshot: Snapshot, plan: Plan, *, check: Callable[[], None], run
     extracted = snapshot.extracted_without(done)
     if extracted is not None:
         files[EXTRACTED] = extracted
-    files[STATE_FILE] = render_state(int(plan.at.timestamp()))
+    if began is not None:
+        files[STATE_FILE] = render_state(int(began.timestamp()))
     commit(snapshot.memory, Change(plan.id, at, files, events_of(plan, run_id), snapshot.seen), check=check)
 
 

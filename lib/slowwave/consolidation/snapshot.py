@@ -91,16 +91,18 @@ def read_snapshot(
     words = read_foreign(noted or memory).lines
     ledger = read_or_none(memory / LEDGER)
     state = read_or_none(memory / STATE_FILE)
-    book = replay(parse_ledger(ledger or b"", memory / LEDGER))
+    events = parse_ledger(ledger or b"", memory / LEDGER)
+    book = replay(events)
     book.watched, unread = read_effects(memory)
     last = parse_state(state, memory / STATE_FILE)
+    stand = set(book.dreams)
     seen = {name: digest(files.get(name)) for name in (INDEX, EXTRACTED, *PAGES, *files)}
     oriented = orient(
         files,
         book,
         {key: known.writer for key, known in words.items()},
         Authors(files, writes or read_writes(memory), words, committed(memory, strange_files(files, book))),
-        since=iso(datetime.fromtimestamp(last, UTC)) if last else "",
+        since=max([iso(datetime.fromtimestamp(last or 0, UTC)), *(e.at for e in events if e.dream in stand)]),
         max_loss=max_loss,
         is_news=any(book.waits(e) and e.observed_at > book.undone_at for e in entries if isinstance(e, Candidate)),
     )
@@ -141,7 +143,7 @@ def orient(
         book: what its ledger adds up to.
         writers: who wrote foreign lines, as far as that is known.
         authors: tells which lines agents wrote, which become entries; without it none does.
-        since: when the last dream began, ISO.
+        since: when a dream, or a decision of a person, last wrote the pages anew, ISO.
         max_loss: the share of our lines that a person may take out of the index at once.
         is_news: whether something was noted since a person last took a dream back.
     """

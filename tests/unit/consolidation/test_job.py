@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.consolidation.gates import render_state
-from slowwave.consolidation.inbox import accept, parked_dreams, reject
+from slowwave.consolidation.inbox import accept, accept_fact, drop_memories, inbox, parked_dreams, reject, reject_facts
 from slowwave.consolidation.lock import held
 from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError, UnreadableError
@@ -150,6 +150,34 @@ def test_the_state_is_stamped_with_the_start_of_the_scan(tmp_path: Path) -> None
 
     house.dream(planner=slow)
     assert house.read(STATE_FILE).encode() == render_state(start)
+
+
+@pytest.mark.parametrize("how", ["accept", "drop", "reject"])
+def test_what_a_person_decides_moves_no_clock(tmp_path: Path, how: str) -> None:
+    house = _house(tmp_path)
+    house.extract(house.candidate("Never rename a table", confidence=0.5))
+    house.dream()
+    before = house.read(STATE_FILE)
+    house.clock.advance(hours=5)
+    settings, now = ConsolidationSettings(), house.clock.now()
+    if how == "drop":
+        drop_memories(house.memory, {read_book(house.memory).active[0].id}, settings, now)
+    else:
+        waiting = inbox(house.memory, (house.folder,), settings, now)
+        if how == "accept":
+            accept_fact(house.memory, waiting[0], settings, now)
+        else:
+            reject_facts(house.memory, waiting, now)
+    assert house.read(STATE_FILE) == before
+
+
+def test_an_accepted_dream_is_of_the_time_that_it_was_planned_at(tmp_path: Path) -> None:
+    house = _house(tmp_path)
+    (parked,) = house.dream(mode="review").parked
+    planned = int(house.clock.now().timestamp())
+    house.clock.advance(hours=5)
+    accept(house.memory, parked, ConsolidationSettings(), house.clock.now())
+    assert house.read(STATE_FILE).encode() == render_state(planned)
 
 
 def test_a_dry_run_shows_the_plan_and_changes_nothing(tmp_path: Path) -> None:
