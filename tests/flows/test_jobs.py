@@ -145,8 +145,9 @@ def test_a_second_night_is_skipped_with_its_reason_and_changes_nothing(
     state = flow_state("nightly", given(store, now=later, run_id="r2"), monkeypatch)
 
     assert (state.type.value, state.name) == ("COMPLETED", "Skipped")
-    since = "1.0 h since the last dream (2026-03-09 06:30 UTC), and nothing new was noted since"
-    assert state.message == f"nightly r2 did nothing: quill, tern: {since}."
+    due = "not before 2026-03-10 02:30 UTC: a project dreams at most every 20 hours"
+    since = "nothing new was noted since the last dream (2026-03-09 06:30 UTC)"
+    assert state.message == f"nightly r2 did nothing: quill, tern: {due}, and {since}."
     assert tree(store) == before
 
 
@@ -160,9 +161,9 @@ def test_a_night_that_came_too_soon_for_what_waits_says_when_and_how_to_run_it_n
 
     state = flow_state("nightly", given(store, run_id="r2"), monkeypatch)
 
-    due = "1.0 h since the last dream (2026-03-09 05:30 UTC), 20 h needed: none before 2026-03-10 01:30 UTC"
+    due = "not before 2026-03-10 01:30 UTC: a project dreams at most every 20 hours"
     forced = "To run it all the same: slowwave run nightly --force"
-    assert state.message == f"nightly r2 did nothing: quill, tern: {due}. {forced}"
+    assert state.message == f"nightly r2 did nothing: quill, tern: {due} (the last dream: 2026-03-09 05:30 UTC). {forced}"
 
 
 def test_a_dry_run_plans_shows_the_plan_and_changes_nothing(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

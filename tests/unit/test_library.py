@@ -55,7 +55,7 @@ def test_three_gates_and_the_state_of_a_dream(tmp_path: Path):
             pass
         dreaming.update_state()
     assert not dreaming.should_consolidate()
-    assert "less than an hour since the last dream" in dreaming.gates()[0].reason
+    assert "a project dreams at most every" in dreaming.gates()[0].reason
     (memory / ".consolidation_state.json").write_text("{")
     with pytest.raises(CorruptStateError):
         dreaming.should_consolidate()

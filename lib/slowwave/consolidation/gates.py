@@ -52,16 +52,14 @@ def time_gate(
     if hours < 0:
         reason = f"the last dream began {when}, which is in the future: the clock ran backwards"
         return Gate("time", project, passed=False, reason=reason)
-    ago = f"{hours:.1f} h" if hours >= 1 else "less than an hour"
-    since = f"{ago} since the last dream ({when})"
     if hours >= min_hours:
-        return Gate("time", project, passed=True, reason=f"{since}, {min_hours:g} h needed")
+        ago = f"{hours:.1f} h" if hours >= 1 else "less than an hour"
+        return Gate("time", project, passed=True, reason=f"{ago} since the last dream ({when}), {min_hours:g} h needed")
+    due = f"not before {_minute(due_after(last, min_hours))}: a project dreams at most every {min_hours:g} hours"
     if nothing_waits():
-        return Gate(
-            "time", project, passed=False, reason=f"{since}, and nothing new was noted since", nothing_waits=True
-        )
-    reason = f"{since}, {min_hours:g} h needed: none before {_minute(due_after(last, min_hours))}"
-    return Gate("time", project, passed=False, reason=reason)
+        reason = f"{due}, and nothing new was noted since the last dream ({when})"
+        return Gate("time", project, passed=False, reason=reason, nothing_waits=True)
+    return Gate("time", project, passed=False, reason=f"{due} (the last dream: {when})")
 
 
 def due_after(last: int, min_hours: float) -> datetime:

@@ -48,13 +48,13 @@ def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
     house.clock.advance(hours=19)
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", False)]
-    assert report.gates[0].reason.startswith("19.0 h since the last dream")
-    assert report.gates[0].reason.endswith(", and nothing new was noted since")
+    assert report.gates[0].reason.startswith("not before 2026-11-20 23:30 UTC: a project dreams at most every 20 hours, ")
+    assert report.gates[0].reason.endswith("and nothing new was noted since the last dream (2026-11-20 03:30 UTC)")
     late = house.candidate("Fact delta of the house", session="f", category="project")
     read = ExtractedRange(late.session, 0, 1, "", "test/1", "2026-11-20T22:00:00Z")
     write_extraction(house.memory, [([late], [read])], house.clock.now())
     (gate,) = house.dream(force=False).gates
-    assert gate.reason.endswith(", 20 h needed: none before 2026-11-20 23:30 UTC")
+    assert gate.reason.startswith("not before 2026-11-20 23:30 UTC: a project dreams at most every 20 hours (")
     # a night that comes to the project sooner than the one before
     house.clock.advance(hours=4, minutes=50)
     assert house.dream(force=False).gates[0].passed
