@@ -20,6 +20,7 @@ from slowwave.context import SystemClock
 from slowwave.errors import DONE, SlowwaveError, UsageError
 from slowwave.files import private_folder, scheduler_folder
 from slowwave.service.deployments import (
+    PASSES_OVER,
     POOL,
     Document,
     as_switched,
@@ -188,8 +189,10 @@ def run_deploy(args: argparse.Namespace) -> int:
                 f"until now these deployments of the server ran {before}: from now on every worker of pool {args.pool} "
                 "runs this one, over the home it works in; deploy --pool NAME keeps two apart"
             )
-        for doubt in deployments.doubts(client, args.pool):
+        for doubt in deployments.doubts(client):
             warn(doubt)
+        if not deployments.has_worker(client, args.pool):
+            say(f"Next, start a worker of the pool, none is at work: {deployments.worker_command(args.pool)}")
     return DONE
 
 
@@ -214,7 +217,9 @@ def _remove(args: argparse.Namespace) -> int:
         for line in (*(f"  {one}" for one in what), *(f"  stays: {one}" for one in found.kept)):
             say(line)
     for name in found.alive if found.pool else ():
-        warn(f"{name} of pool {args.pool} was at work a moment ago; unless you stopped it, it makes the pool again")
+        # the server takes a worker for alive until it has been silent for a while
+        still = "if it still runs, stop it, for it makes the pool again; if you have stopped it, all is done"
+        say(f"{name} of pool {args.pool} was heard of a moment ago: {still if args.apply else 'stop it first'}")
     if what and not args.apply:
         options = f" --pool {args.pool}" if args.pool != POOL else ""
         say(f"Stop the workers of the pool first, then: slowwave deploy --remove --apply{options}")
@@ -230,7 +235,8 @@ def _schedules(document: Document, zone: str) -> list[str]:
 def _but(deployment: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     """Say what the time of a schedule alone would not tell."""
     plans = ", which only shows its plan unless retention.enforce is set"
-    said = plans if deployment["entrypoint"] == entrypoint_of("retain") else ""
+    passes = f", {PASSES_OVER}"
+    said = {entrypoint_of("retain"): plans, entrypoint_of("nightly"): passes}.get(deployment["entrypoint"], "")
     return said if schedule["active"] else f"{said}, off until somebody switches it on"
 
 

@@ -41,7 +41,7 @@ from slowwave.models.command import found_program
 from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
 from slowwave.quantities import counted
-from slowwave.service.deployments import server_doubts, worker_command
+from slowwave.service.deployments import PASSES_OVER, server_doubts, worker_command
 from slowwave.service.page_server import served_place
 from slowwave.service.server import HOST, is_healthy, kept_port, named_server
 from slowwave.settings import ModelSettings, Settings
@@ -533,7 +533,7 @@ def _schedule(nightly: Mapping[str, Any], following: str) -> Check:
         seen = f"{nightly['name']} at {when}, but the server has made no run for it"
         fix = "wait a minute after slowwave deploy; else read the server's log and install what requirements.lock pins"
         return Check("schedule", ok=False, seen=seen, fix=fix)
-    return Check("schedule", ok=True, seen=f"{nightly['name']} at {when}, next {following} UTC")
+    return Check("schedule", ok=True, seen=f"{nightly['name']} at {when}, next {following} UTC, {PASSES_OVER}")
 
 
 def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 # the usual work pool: deployments in it have the names of their flows
 POOL = "slowwave"
+# what the time of a night alone would not tell
+PASSES_OVER = "which passes over projects that are not due"
 # whether a schedule is on, by the names of deployment and schedule
 Switches = dict[tuple[str, str], bool]
 
@@ -170,11 +172,14 @@ def worker_command(pool: str) -> str:
     return f"DO_NOT_TRACK=1 prefect worker start --pool {pool}, where the transcripts are"
 
 
-def doubts(client: "SyncPrefectClient", pool: str) -> Iterator[str]:
+def doubts(client: "SyncPrefectClient") -> Iterator[str]:
     """Yield what works, but worse than it could, each with its remedy."""
     yield from server_doubts(client.request("GET", "/admin/settings").json())
-    if not any(worker.status == "ONLINE" for worker in client.read_workers_for_work_pool(pool)):
-        yield f"no worker of pool {pool} is at work: {worker_command(pool)}"
+
+
+def has_worker(client: "SyncPrefectClient", pool: str) -> bool:
+    """Say whether a worker of a pool was heard of lately."""
+    return any(worker.status == "ONLINE" for worker in client.read_workers_for_work_pool(pool))
 
 
 def server_doubts(server: Mapping[str, Any]) -> Iterator[str]:
