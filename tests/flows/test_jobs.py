@@ -163,7 +163,9 @@ def test_a_night_that_came_too_soon_for_what_waits_says_when_and_how_to_run_it_n
 
     due = "not before 2026-03-10 01:30 UTC: a project dreams at most every 20 hours"
     forced = "To run it all the same: slowwave run nightly --force"
-    assert state.message == f"nightly r2 did nothing: quill, tern: {due} (the last dream: 2026-03-09 05:30 UTC). {forced}"
+    assert (
+        state.message == f"nightly r2 did nothing: quill, tern: {due} (the last dream: 2026-03-09 05:30 UTC). {forced}"
+    )
 
 
 def test_a_dry_run_plans_shows_the_plan_and_changes_nothing(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,8 +58,6 @@ from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import MOST_NAMES, short_names
 
 VERSION = 1
-# in the place of a percentage
-_NOT_WEIGHED = "--"
 BESIDE = "check this: a tool's output brought the same into"
 
 
@@ -335,8 +333,8 @@ def find(args: argparse.Namespace) -> int:
 
 def _facts(what: Memory | Line) -> str:
     if isinstance(what, Line):
-        return f"{what.id}  {_NOT_WEIGHED:>4}  {harmless(what.whose):<10}"
-    return f"{what.id}  {what.confidence:>4.0%}  {what.category:<10}"
+        return f"{what.id}  {harmless(what.whose):<10}"
+    return f"{what.id}  {what.category:<10}"
 
 
 def _row_of_line(folder: MemoryFolder, line: Line) -> dict[str, Any]:

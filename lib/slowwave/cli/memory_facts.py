@@ -32,6 +32,7 @@ from slowwave.memory.candidates import FILE
 from slowwave.memory.evidence import Checked, check_all, said_at, totals, verify
 from slowwave.memory.folder import INDEX, NAME, OWN_FOLDER, MemoryFolder, named, read_texts
 from slowwave.memory.foreign import ForeignLine, has_gaps, known_lines, read_foreign
+from slowwave.memory.index import by_heading
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import recover
@@ -72,7 +73,7 @@ def show_list(args: argparse.Namespace) -> int:
             say_json(foreign_rows(folder) if args.foreign else ())
         else:
             foreign = foreign_of(folder) if args.foreign else []
-            every.append(_lines_of(names[folder.project], memories, foreign, notes))
+            every.append(list(_lines_of(names[folder.project], by_heading(memories, book), foreign, notes)))
             if book.undone_dreams and not at:
                 taken_back += _taken_back(folder, book, names[folder.project], args)
     if not args.json:
@@ -85,9 +86,9 @@ def _say_listed(
 ) -> None:
     """Print the memories of each project, what was taken back, and what can be done about one."""
     options = carried(args, with_memory=True)
-    where = (
-        [f"It stands in {folder.path / INDEX}" for folder in args.folders] if every and len(args.folders) == 1 else []
-    )
+    is_asked = args.project or len(args.folders) == 1
+    pages = [folder.path / INDEX for folder in args.folders] if every and is_asked else []
+    where = [f"It stands in {page}" for page in pages if page.exists() or len(pages) == 1]
     parts = [*every, where, [line for told in taken_back for line in wrapped(told, rest="  ", width=screen_width())]]
     parts.append(list(wrapped(_HOW.format(options), rest="  ", width=screen_width(), draw=dim)) if every else [])
     for number, lines in enumerate(filter(None, parts)):
@@ -155,19 +156,33 @@ def _by_hand(memory: Memory, notes: Mapping[str, str]) -> dict[str, str]:
 
 
 def _lines_of(
-    name: str, memories: Sequence[Memory], foreign: Sequence[tuple[ForeignLine, str]], notes: Mapping[str, str]
-) -> list[str]:
-    """Return the memories of a project and the lines of others; at a terminal none is longer than it is wide."""
-    if not memories and not foreign:
-        return []
+    name: str,
+    memories: Mapping[str, Sequence[Memory]],
+    foreign: Sequence[tuple[ForeignLine, str]],
+    notes: Mapping[str, str],
+) -> Iterator[str]:
+    """Yield the memories of a project as its pages have them, and the lines of others.
+
+    At a terminal none is longer than it is wide.
+    """
+    number = sum(map(len, memories.values()))
+    if not number and not foreign:
+        return
     others = f", {counted(len(foreign), 'line')} of others" if foreign else ""
-    rows = [(_about(memory), f"{harmless(memory.text)}{_mark(memory, notes)}") for memory in memories]
-    rows += [(f"{'-':<12}   --  {writer:<10}  ", f"{harmless(line.text)} [{line.file}]") for line, writer in foreign]
-    found = [bold(f"{name}: {counted(len(memories), 'memory', 'memories')}{others}")]
-    for about, text in rows:
-        first = f"  {about}"
-        found += wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=dim)
-    return found
+    yield bold(f"{name}: {counted(number, 'memory', 'memories')}{others}")
+    rows = {
+        heading: [(memory.id, f"{harmless(memory.text)}{_mark(memory, notes)}") for memory in some]
+        for heading, some in memories.items()
+    }
+    if foreign:
+        rows["Lines of others"] = [
+            (f"{writer:<12}", f"{harmless(line.text)} [{line.file}]") for line, writer in foreign
+        ]
+    for heading, some in rows.items():
+        yield from [f"  {heading}"] if heading else []
+        for about, text in some:
+            first = f"    {about}  "
+            yield from wrapped(text, first=first, rest=" " * len(first), width=screen_width(), draw=dim)
 
 
 def foreign_of(folder: MemoryFolder) -> list[tuple[ForeignLine, str]]:
@@ -217,12 +232,13 @@ def show_one(args: argparse.Namespace) -> int:
     row["held"] = _held(memory)
     if memory.status != "active":
         del row["file"]  # its line is in none
-    row["confidence"] = f"{memory.confidence:.0%}"
+    del row["confidence"]
     row["candidates"] = ", ".join(memory.candidates)
     for name, value in row.items():
         if value and name not in {"evidence", "sightings", "valid_from", "valid_to"}:
             what = _NAMES.get(name, name.replace("_", " "))
             say(f"{what:<12} {_STATUS.get(value, value) if name == 'status' else value}")
+    say(worth_keeping(memory.confidence))
     known, options = counted(len(memory.evidence), "piece"), carried(args, with_memory=True)
     say(f"{'evidence':<12} {known}; slowwave memory why {memory.id}{options} shows them")
     if memory.status == "active":
@@ -358,15 +374,20 @@ def _evidence(checked: Checked, redact: Redactor, commands: Sequence[str]) -> di
     }
 
 
+def worth_keeping(confidence: float) -> str:
+    """Say how likely it is that something is worth keeping, in the words of every screen that says it."""
+    return f"likely to be worth keeping: {confidence:.0%}"
+
+
 def _held(memory: Memory) -> str:
     return ", ".join(f"from {begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
 
 
 def _why(memory: Memory, evidence: list[dict[str, Any]], notes: Mapping[str, str]) -> Iterator[str]:
-    first = _about(memory)
+    first = f"{memory.id}  {memory.category:<10}  "
     text = f"{harmless(memory.text)}{_mark(memory, notes)}"
     yield from wrapped(text, first=first, rest=" " * len(first), width=screen_width())
-    yield f"  {_STATUS.get(memory.status, memory.status)}, true {_held(memory)}"
+    yield f"  {_STATUS.get(memory.status, memory.status)}, true {_held(memory)}; {worth_keeping(memory.confidence)}"
     yield f"Seen in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
     for sighting in memory.sightings:
         who = SPEAKERS.get(sighting.origin, sighting.origin)
@@ -397,10 +418,6 @@ def _places(evidence: list[dict[str, Any]]) -> Iterator[str]:
         yield from (f"           > {harmless(line)}" for line in lines[:_MOST_LINES])
         if len(lines) > _MOST_LINES:
             yield f"           > and {counted(len(lines) - _MOST_LINES, 'more line')}"
-
-
-def _about(memory: Memory) -> str:
-    return f"{memory.id}  {memory.confidence:>4.0%}  {memory.category:<10}  "
 
 
 def _mark(memory: Memory, notes: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.memory_facts import SPEAKERS, chosen
+from slowwave.cli.memory_facts import SPEAKERS, chosen, worth_keeping
 from slowwave.cli.screen import ask_lines
 from slowwave.cli.terminal import (
     add_json_option,
@@ -182,13 +182,16 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
             say(line)
     if left := len(waiting) - len(shown):
         unsure = len(waiting) - len(every)
-        rest = f"; {unsure} {'is' if unsure == 1 else 'are'} less than {asked_from:.0%} sure" if unsure else ""
+        few = f"{unsure} {'is' if unsure == 1 else 'are'} less than {asked_from:.0%} likely to be worth keeping"
+        rest = f"; {few}" if unsure else ""
         listed = (
             f": slowwave review list --all{carried(args, with_memory=True)} shows {len(every) - len(shown)}"
             if len(every) > len(shown)
             else ""
         )
-        say(f"{left} more {'waits' if left == 1 else 'wait'} for evidence, not for you{listed}{rest}")
+        told = f"{left} more {'waits' if left == 1 else 'wait'} for evidence, not for you{listed}{rest}"
+        for line in wrapped(told, rest="  ", width=screen_width()):
+            say(line)
     return code
 
 
@@ -228,7 +231,7 @@ def _told(args: argparse.Namespace, data: dict[str, object], text: str, warnings
 def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
     """Yield one thing with all that a person needs to decide about it."""
     ask = waits.ask
-    sure = f"{ask.confidence:.0%} likely to be worth keeping" if ask.confidence else ""
+    sure = worth_keeping(ask.confidence) if ask.confidence else ""
     about = " · ".join(filter(None, (name, ask.category, sure)))
     yield f"{about}  {dim(ask.id)}"
     yield from map(bold, wrapped(ask.text, first="  ", rest="  ", width=width))

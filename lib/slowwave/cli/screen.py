@@ -124,11 +124,13 @@ def _some_of_each(changes: Sequence[Change], most: int | None) -> Sequence[Chang
 
 
 def change_lines(change: Change, width: int, *, is_named: bool = False) -> Iterator[str]:
-    """Yield one change: what is known now, how sure, and what was known before; ``is_named`` adds the memory's id."""
-    sure = [f"{change.confidence:.0%}"] if change.confidence else []
-    sure += [in_numbers("sessions", change.sessions)] if change.sessions else []
-    sure = [*(sure if change.kind != "dropped" else ()), *([change.memory] if is_named else ())]
-    about = f"  ({', '.join(sure)})" if sure else ""
+    """Yield one change: what is known now, from how many sessions, and what was known before.
+
+    ``is_named`` adds the memory's id.
+    """
+    known = [in_numbers("sessions", change.sessions)] if change.sessions and change.kind != "dropped" else []
+    known += [change.memory] if is_named else []
+    about = f"  ({', '.join(known)})" if known else ""
     indent = " " * 13
     yield from wrapped(change.text + about, first=f"  {change.kind:<9}  ", rest=indent, width=width)
     if change.before:
@@ -165,9 +167,8 @@ def ask_lines(
                 begun.add(ask.message)
                 told = f"{together[ask.message]} of one message, which begins: {opening(ask)}"
                 yield from wrapped(shortened(told, width - 4 if width else 100), first="    ", width=width)
-            about = "; ".join(filter(None, [f"{ask.confidence:.0%}" * bool(ask.confidence), "" if why else ask.why]))
-            told = f"{names[ask.project]}: {ask.text}  ({about})"
-            yield from wrapped(told, first="  - ", rest=" " * 4, width=width)
+            about = f"  ({ask.why})" if ask.why and not why else ""
+            yield from wrapped(f"{names[ask.project]}: {ask.text}{about}", first="  - ", rest=" " * 4, width=width)
             if is_named:
                 yield dim(f"    {ask.id}")
 

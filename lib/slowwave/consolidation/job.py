@@ -227,9 +227,7 @@ class _Dream:
                 elif plan.review:
                     self.report.parked.append(park(self.memory, plan))
                 else:
-                    apply_plan(
-                        snapshot, plan, check=lock.check, run_id=self.report.run_id, began=self.started
-                    )
+                    apply_plan(snapshot, plan, check=lock.check, run_id=self.report.run_id, began=self.started)
                     clear_parked(self.memory)
                     self.report.dream_ids.append(plan.id)
             except MovedError as error:

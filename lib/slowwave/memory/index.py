@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from slowwave.memory.book import DECISIONS, SECTION, WORKING, Memory, Standing, heading_on, own_line
+from slowwave.memory.book import DECISIONS, SECTION, WORKING, Book, Memory, Standing, heading_on, own_line
 from slowwave.memory.folder import LOG, PAGE, PAGES, POINTER, pointer_line
 from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.model import Category
@@ -25,6 +25,8 @@ _WEIGHT: dict[Category, float] = {
 }
 # a line only passes another one that it outdoes by so much: small changes of worth move nothing
 MARGIN = 0.1
+# the heading, on a screen, of memories that stand on no page any more
+OVER = "Not remembered any more"
 # so few lines need no headings
 _FEW = 6
 # somebody in charge of something: a name or a team, and what they do for others here
@@ -189,6 +191,25 @@ def page_lines(
         if own and ref not in set(refused):
             found += [*([("", "")] if found else []), (ref, title)]
         found += own
+    return found
+
+
+def by_heading(memories: Sequence[Memory], book: Book) -> dict[str, list[Memory]]:
+    """Return memories by the heading that they stand under, as somebody who reads the pages comes upon them.
+
+    First the own lines of the index, "" for those above its first heading, then what stands on another page or in
+    others' lines by the name of the file, and last what is over.
+    """
+    left = {memory.id: memory for memory in memories}
+    found: dict[str, list[Memory]] = {}
+    heading = ""
+    for entry in book.index:
+        if entry.ref.startswith(SECTION):
+            heading = _SECTIONS.get(entry.ref.removeprefix(SECTION), "").removeprefix("## ")
+        elif memory := left.pop(entry.ref, None):
+            found.setdefault(heading, []).append(memory)
+    for memory in sorted(left.values(), key=lambda memory: memory.status != "active"):
+        found.setdefault(memory.place if memory.status == "active" else OVER, []).append(memory)
     return found
 
 

@@ -153,13 +153,12 @@ def _lately(known: Known, names: Mapping[str, str]) -> str:
 
 
 def _change(known: Known, change: Change) -> str:
-    sure = [f"{change.confidence:.0%}"] if change.confidence else []
-    sure += [counted("sessions", change.sessions)] if change.sessions else []
+    known_from = [counted("sessions", change.sessions)] if change.sessions else []
     before = f"<p class='was'>before: {_words(change.before)}</p>" if change.before else ""
     why = f"<p class='was'>why: {_text(change.why)}</p>" if change.why else ""
     tag = "" if change.kind == "new" else f"<b class='tag {change.kind}'>{change.kind}</b> "
     inside = _said(known, known.sources.get((change.project, change.memory), ()))
-    more = f"<p class='how'>{_text(', '.join([change.category, *sure]).strip(', '))}"
+    more = f"<p class='how'>{_text(', '.join([change.category, *known_from]).strip(', '))}"
     more += f" · <code>slowwave memory why {_text(change.memory)}</code></p>"
     return f"<details><summary>{tag}{_words(change.text)}</summary>{before}{why}{inside}{more}</details>"
 
@@ -203,9 +202,8 @@ def _inbox(known: Known, names: Mapping[str, str]) -> str:
 
 
 def _ask(known: Known, ask: Ask, names: Mapping[str, str], why: str) -> str:
-    sure = f" · {ask.confidence:.0%}" if ask.confidence else ""
     source = _said(known, known.sources.get((ask.project, ask.id), ())) if ask.kind != "dream" else ""
-    about = " · ".join(filter(None, (names[ask.project], ask.category))) + sure
+    about = " · ".join(filter(None, (names[ask.project], ask.category)))
     head = f"<summary>{_words(ask.text)}<small>{_text(about + why)}</small></summary>"
     return f"<details class='ask'>{head}{source}{_buttons(known, ask) if known.token else _commands(ask)}</details>"
 
@@ -272,7 +270,7 @@ def _project(known: Known, one: Remembered, names: Mapping[str, str]) -> str:
 def _memory(memory: Memory) -> str:
     quotes = list(dict.fromkeys(piece.quote.strip() for piece in memory.evidence if piece.quote.strip()))
     said = "".join(f"<blockquote>{_text(quote)}</blockquote>" for quote in quotes[:MOST_SOURCES])
-    about = f"{memory.category}, {memory.confidence:.0%}, {counted('sessions', number_of_sessions(memory.sightings))}"
+    about = f"{memory.category}, {counted('sessions', number_of_sessions(memory.sightings))}"
     since = f", since {memory.valid_from[:10]}" if memory.valid_from else ""
     how = f"<p class='how'>{_text(about + since)} · <code>slowwave memory why {_text(memory.id)}</code></p>"
     return f"<li><details><summary>{_words(memory.text)}</summary>{said}{how}</details></li>"

@@ -53,7 +53,11 @@ def test_list_prints_one_object_a_line_with_every_promised_field(
     text = _run(capsys, house, "list")
     assert "We use bun" in text
     assert "We use npm" not in text
-    assert "We use npm [replaced]" in _run(capsys, house, "list", "--all")
+    assert "  Not remembered any more\n" in (every := _run(capsys, house, "list", "--all"))
+    assert "We use npm [replaced]" in every
+    assert "%" not in every
+    for command in ("why", "show"):
+        assert "likely to be worth keeping: 90%" in _run(capsys, house, command, _id_of(house, "We use bun"))
 
 
 def test_the_list_as_json_holds_what_the_list_shows(house: House, capsys: pytest.CaptureFixture[str]) -> None:
@@ -199,6 +203,7 @@ def test_facts_between_the_thresholds_are_shown_with_reason_and_evidence(
     assert rows[0]["reason"] == "confidence 0.45 is below 0.55: waits for more evidence"
     assert rows[0]["evidence"][0]["quote"] == "The cache is slow"
     shown = _run(capsys, house, "review", "show", rows[0]["id"][:6])
+    assert " · likely to be worth keeping: 45%  " in shown
     assert "    | The cache is slow" in shown
     assert "claude c" in shown
 

@@ -195,7 +195,7 @@ def test_what_only_waits_for_evidence_is_counted_and_not_put_before_a_person(hou
     assert RULE in shown
     assert "The cache is slow" not in shown
     how = f"slowwave review list --all --memory {house.memory} shows 1"
-    left = f"2 more wait for evidence, not for you: {how}; 1 is less than 20% sure"
+    left = f"2 more wait for evidence, not for you: {how}; 1 is less than 20% likely to be worth keeping"
     assert shown.splitlines()[-1] == left
     assert "The cache is slow" in memory("review", "list", "--all")
     assert [row["is_worth_it"] for row in waiting(memory)] == [True, False]

@@ -132,10 +132,24 @@ def test_memories_stand_by_project_and_are_whole_in_a_pipe(sample: Path, capsys:
     assert (nothing, "slowwave memory drop ID" in how) == ("", True)
     heads = [line for line in lines if line and not line.startswith(" ")]
     assert [head.partition(":")[0] for head in heads] == ["quill", "tern"]
-    assert len(lines) == len(active) + len(heads) + 1  # and an empty line between them
+    headings = [line for line in lines if line.startswith("  ") and line[2] != " "]
+    assert len(lines) == len(active) + len(heads) + len(headings) + 1  # and an empty line between them
     for row in active:
-        (line,) = [line for line in lines if line.startswith(f"  {row['id']}  ")]
-        assert line.endswith(" ".join(row["text"].split()))
+        (line,) = [line for line in lines if line.startswith(f"    {row['id']}  ")]
+        assert line == f"    {row['id']}  {' '.join(row['text'].split())}"
+
+
+def test_memories_stand_as_on_the_page_of_their_project(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown("memory list --project -", sample)
+    listed = capsys.readouterr().out
+    places = re.findall(r"^It stands in (.*)$", listed, re.MULTILINE)
+    assert len(places) == 2, "each of several projects has its page"
+    for part, place in zip(listed.split("\n\n"), places, strict=False):
+        page = [line for line in Path(place).read_text().splitlines() if line.startswith(("## ", "- "))]
+        rows = [re.sub(r"^  (?:  m\w+  )?", "", line) for line in part.splitlines()[1:]]
+        assert len([line for line in page if line.startswith("## ")]) > 1
+        told = [re.sub(r"^(?:## |- )(?:\[[^]]*\] )?", "", line) for line in page]
+        assert [row[:12] for row in rows] == [line[:12] for line in told]
 
 
 def test_a_whole_night_is_taken_back_by_the_id_of_its_run(

@@ -48,7 +48,9 @@ def test_gates_are_asked_in_order_and_say_why(tmp_path: Path) -> None:
     house.clock.advance(hours=19)
     report = house.dream(force=False)
     assert [(g.gate, g.passed) for g in report.gates] == [("time", False)]
-    assert report.gates[0].reason.startswith("not before 2026-11-20 23:30 UTC: a project dreams at most every 20 hours, ")
+    assert report.gates[0].reason.startswith(
+        "not before 2026-11-20 23:30 UTC: a project dreams at most every 20 hours, "
+    )
     assert report.gates[0].reason.endswith("and nothing new was noted since the last dream (2026-11-20 03:30 UTC)")
     late = house.candidate("Fact delta of the house", session="f", category="project")
     read = ExtractedRange(late.session, 0, 1, "", "test/1", "2026-11-20T22:00:00Z")

@@ -117,7 +117,10 @@ def test_a_server_that_will_run_the_night_is_well() -> None:
     assert {name: (check.ok, check.fix) for name, check in seen.items()} == {
         "prefect": (True, ""), "schedule": (True, ""), "worker": (True, "")
     }  # fmt: skip
-    assert seen["schedule"].seen == "nightly at 30 3 * * * (UTC), next 2026-03-10 03:30 UTC, which passes over projects that are not due"
+    assert (
+        seen["schedule"].seen
+        == "nightly at 30 3 * * * (UTC), next 2026-03-10 03:30 UTC, which passes over projects that are not due"
+    )
 
 
 OFF = {"active": False, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
