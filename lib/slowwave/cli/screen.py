@@ -218,9 +218,15 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
 def _reaching(learned: Learned, projects: Sequence[str], screen: Screen) -> Iterator[str]:
     """How what was learned reaches each client; what is so of several projects is told once."""
     ways = Counter(way for project in projects for way in learned.reaches.get(project, {}).items())
-    for (client, how), count in sorted(ways.items(), key=lambda way: (way[0][0], -way[1])):
+    if ways:
+        yield "How it reaches your agents:"
+    # what is so of whole projects comes last
+    for (client, how), count in sorted(ways.items(), key=lambda way: (not way[0][0], way[0][0], -way[1])):
         of_how_many = f" ({in_numbers('projects', count)})" if len(projects) > 1 else ""
-        yield from wrapped(f"{client}: {how}{of_how_many}", first="  ", rest="    ", width=screen.width)
+        told = (
+            f"{client}: {how}{of_how_many}" if client else f"nothing is put into {in_numbers('projects', count)}: {how}"
+        )
+        yield from wrapped(told, first="  ", rest="    ", width=screen.width)
 
 
 def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:

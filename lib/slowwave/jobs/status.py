@@ -80,7 +80,8 @@ class Standing(msgspec.Struct):
     foreign: dict[str, int] = {}
     stopped: list[str] = []  # sessions that are compacted no more, and why
     delivered: list[str] = []  # files with its memory in them, and for whom; how much is said before calls
-    reaches: dict[str, str] = {}  # how its memory reaches each client that worked there, or why it does not
+    # how its memory reaches each client that worked there, or why it does not; under "" what keeps it from all others
+    reaches: dict[str, str] = {}
     spoken: str = ""  # how much of it is said before calls, and by whom, or ""
     problem: str = ""  # why this project could not be looked at, or ""
 

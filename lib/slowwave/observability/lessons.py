@@ -124,7 +124,8 @@ class Learned(msgspec.Struct):
     problems: list[str] = []  # memory folders that could not be read, and why
     # by project, clients that load no memory folder, and for which nobody asked for a file that they read
     unloaded: dict[str, list[str]] = {}
-    reaches: dict[str, dict[str, str]] = {}  # by project that changed, how its memory reaches each client, or why not
+    # by project that changed, how its memory reaches each client, or why not; under "" what keeps it from all others
+    reaches: dict[str, dict[str, str]] = {}
     due: str = ""  # when the last of these projects may dream again, ISO time, or ""
 
     @property

@@ -363,10 +363,13 @@ def test_the_home_folder_one_of_everybody_and_folders_that_are_gone_get_nothing(
     (everybodys := work.base / "shared").mkdir()
     everybodys.chmod(0o1777)
     reasons = {work.base: "home folder", work.base.parent: "home folder", everybodys: "everybody may write"}
-    for root, reason in (reasons | {work.base / "x": "not there"}).items():
+    for root, reason in (reasons | {work.base / "x": "no such folder"}).items():
         project = Project("p", str(root), (), work.memory, work.project("pi").sessions)
         (refused,) = install([project], [Rule(on=True)], work.settings, work.environ)
-        assert (reason in refused.reason, refused.action) == (True, "absent" if reason == "not there" else "refused")
+        assert (reason in refused.reason, refused.action) == (
+            True,
+            "absent" if reason == "no such folder" else "refused",
+        )
 
 
 def test_what_does_not_fit_is_told_of_in_one_line(work: Work) -> None:
@@ -494,18 +497,28 @@ def test_how_memory_reaches_each_client_is_told_before_and_after_it_is_installed
 
     unreachable = "cannot be reached: no file is known that it loads"
     itself = {"claude": "loads it by itself", "crabtalk": unreachable}
-    assert told() == itself | {"codex": f"not yet: slowwave install writes it into {AGENTS} of the project"}
+    assert told() == itself | {
+        "codex": f"does not read it yet; slowwave install writes it into {AGENTS} of the project"
+    }
     install([project], [Rule(on=True)], work.settings, work.environ)
     assert told() == itself | {"codex": f"in {work.root / AGENTS}"}
     install([project], [Rule(on=False)], work.settings, work.environ)
-    assert told()["codex"].startswith("not yet: slowwave install writes")
+    assert told()["codex"].startswith("does not read it yet; slowwave install writes")
     (work.root / AGENTS).write_text("# ours\n")
     git(work.root, "add", AGENTS)
     install([project], [Rule(on=True)], work.settings, work.environ)
-    assert told()["codex"] == "not yet: slowwave install --dry-run says why not"
+    assert told()["codex"] == "does not read it yet; slowwave install --dry-run says why not"
     work.root.rename(tmp_path / "elsewhere")
-    assert told() == {
-        "claude": "loads it by itself",
-        "codex": "cannot be put into the project: its folder is not there",
-        "crabtalk": "cannot be put into the project: its folder is not there",
-    }
+    assert told() == {"claude": "loads it by itself", "": "no such folder on this machine"}
+
+
+def test_why_claude_code_does_not_load_memory_by_itself_is_told(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+
+    def told(client: str) -> str:
+        return reach_of(work.project(client), read_register(work.environ) or Register(), work.environ)["claude"]
+
+    how = f"; slowwave install writes it into {LOCAL} of the project"
+    from_on = "loads it by itself from version 2.1.59 on; the last session here"
+    assert told("claude 2.0.14") == f"{from_on} was of 2.0.14{how}"
+    assert told("claude") == f"{from_on} names no version{how}"

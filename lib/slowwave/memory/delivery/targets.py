@@ -59,18 +59,22 @@ class Means:
     refused: Mapping[str, str]  # clients that it cannot be brought to, and why
 
 
-NOT_THERE = "its folder is not there"
+NOT_THERE = "no such folder on this machine"
 
 
 def reach_of(project: Project, register: Register, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return how a project's memory reaches each client that worked there, or why it does not, by client."""
+    """Return how a project's memory reaches each client that worked there, or why it does not, by client.
+
+    What keeps it from every client that does not load it by itself stands under "".
+    """
     clients = {session.dialect for session in project.sessions}
     placed = placed_of(project.memory, register)
     stands = {client: name_from_json(file) for file, one in placed.items() for client in one.clients}
     made = {Path(name_from_json(file)).name for file, one in placed.items() if one.block.made}
     version = version_order(latest_version(project.sessions, CLAUDE_CODE.name))
     itself = {client for client in clients if client_of(client).delivery.loads_memory}
-    itself |= {CLAUDE_CODE.name} & clients if loads_itself(version, project) else set()
+    by_version = _why_not_itself(version, project)
+    itself |= set() if by_version else {CLAUDE_CODE.name} & clients
     why_not = unfit(project.root, environ)
     means = Means((), {}, {}) if why_not else means_of(project, clients, made, Path(project.root))
     files = {client: target.name for target in means.targets for client in target.clients}
@@ -81,14 +85,15 @@ def reach_of(project: Project, register: Register, environ: Mapping[str, str]) -
         elif client in itself:
             found[client] = "loads it by itself"
         elif why_not:
-            found[client] = f"cannot be put into the project: {why_not}"
+            found[""] = why_not
         elif reason := means.refused.get(client):
             found[client] = f"cannot be reached: {reason}"
         else:
             rule = register.rule(client, name_to_json(project.root))
             is_wanted = rule is not None and rule.on
+            why = by_version if client == CLAUDE_CODE.name else "does not read it yet"
             how = "--dry-run says why not" if is_wanted else f"writes it into {files[client]} of the project"
-            found[client] = f"not yet: slowwave install {how}"
+            found[client] = f"{why}; slowwave install {how}"
     return found
 
 
@@ -209,11 +214,20 @@ def _of_claude(root: Path, there: set[str], taken: set[str], version: tuple[int,
 
 def loads_itself(version: tuple[int, ...], project: Project) -> bool:
     """Say whether a version of Claude Code loads memory, finds this folder, and nobody turned that off."""
+    return not _why_not_itself(version, project)
+
+
+def _why_not_itself(version: tuple[int, ...], project: Project) -> str:
+    """Return why a version of Claude Code does not load a project's memory, or ""."""
     memory = project.memory
     if version < version_order(LOADS_ITSELF):
-        return False
-    is_its = memory.name == "memory" and memory.parent.name == spelled(project.root)
-    return is_its and _is_on(memory.parents[2] / "settings.json")
+        of = f"was of {'.'.join(map(str, version))}" if version else "names no version"
+        return f"loads it by itself from version {LOADS_ITSELF} on; the last session here {of}"
+    if memory.name != "memory" or memory.parent.name != spelled(project.root):
+        return "looks for its memory of this project in another folder"
+    return (
+        "" if _is_on(memory.parents[2] / "settings.json") else "its memory is off (autoMemoryEnabled in settings.json)"
+    )
 
 
 def _is_on(settings: Path) -> bool:
