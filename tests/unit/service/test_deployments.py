@@ -4,6 +4,7 @@ Prefect ignores unknown keys of a deployment without a word, and loads a placeho
 """
 
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal, cast, get_args, get_origin
@@ -11,12 +12,14 @@ from typing import Any, Literal, cast, get_args, get_origin
 import pytest
 from prefect.exceptions import ObjectNotFound
 
+from slowwave.cli import main
 from slowwave.errors import UnreadableError, UsageError
 from slowwave.jobs import JOBS
 from slowwave.jobs.parameters import CompactParameters, ConsolidateParameters, NightlyParameters, run_of
 from slowwave.jobs.steps import STEPS
 from slowwave.service.deployments import POOL as USUAL_POOL
 from slowwave.service.deployments import (
+    Deployed,
     as_switched,
     deployed_elsewhere,
     full_name,
@@ -226,3 +229,32 @@ def test_deployments_of_another_checkout_are_named_before_they_are_taken_over(tm
         for folder in (tmp_path, tmp_path / "b")
     }
     assert found == {tmp_path: "", tmp_path / "b": str(tmp_path / "b")}
+
+
+@pytest.mark.parametrize(
+    ("options", "then"),
+    [
+        ((), "stop it first"),
+        (("--apply",), "if it still runs, stop it, for it makes the pool again; if you have stopped it, all is done"),
+    ],
+)
+def test_a_worker_that_was_heard_of_lately_is_told_with_what_to_do(
+    options: tuple[str, ...], then: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = Deployed({}, "slowwave", {}, (), ("worker-1",))
+
+    def nothing(*_: object, **__: object) -> nullcontext[object]:
+        return nullcontext(SimpleNamespace(api_url="http://127.0.0.1:1/api"))
+
+    def the_same(*_: object) -> Deployed:
+        return found
+
+    monkeypatch.setattr("prefect.client.orchestration.get_client", nothing)
+    monkeypatch.setattr("slowwave.service.deployments.require_compatible", nothing)
+    monkeypatch.setattr("slowwave.service.deployments.take_out", nothing)
+    monkeypatch.setattr("slowwave.cli.service._api", nothing)
+    monkeypatch.setattr("slowwave.service.deployments.deployed", the_same)
+    assert main(["deploy", "--remove", *options]) == 0
+    told = capsys.readouterr()
+    assert f"worker-1 of pool slowwave was heard of a moment ago: {then}\n" in told.out
+    assert not told.err
