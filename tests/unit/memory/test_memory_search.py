@@ -128,7 +128,7 @@ def test_lines_of_others_are_found_and_say_whose_they_are(tmp_path: Path, capsys
     }
     assert main(search) == 0
     out = capsys.readouterr().out
-    assert "--  person      Lanterns are oiled on Mondays" in out
+    assert "  person      Lanterns are oiled on Mondays" in out
     assert out.endswith("4 of 4: 1 memory and 3 lines of others\n")
 
 
