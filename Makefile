@@ -97,7 +97,8 @@ serve: $(READY) ## run the schedules in this process until it is stopped
 clean: ## remove the environment, the sample and everything that was built
 	rm -rf $(VENV) $(SAMPLE) build dist .pytest_cache .ruff_cache .hypothesis
 
-# uv is taken from the lock, by its hashes, and used where it works; pip checks the same hashes.
+# uv is taken from the lock, by its hashes, and used where it works; pip checks the same hashes. It is not to resolve
+# anew: the lock is whole, and pip 23, which Python 3.11 brings, takes name[extra] for unpinned where name is pinned.
 $(READY): requirements.lock pyproject.toml
 	@rm -f $@
 	@test -n "$(PYTHON)" || { echo "slowwave needs python3.11 or newer: install it, or set PYTHON=..."; exit 1; }
@@ -106,7 +107,8 @@ $(READY): requirements.lock pyproject.toml
 	@echo "setting up $(VENV) (once; about a minute)"
 	@{ $(PIP) install --require-hashes -r $(VENV)/uv.txt \
 		&& $(BIN)/uv pip install --quiet --no-cache --compile-bytecode --python $(BIN)/python --require-hashes -r requirements.lock; } \
-		|| { echo "uv could not do it, so pip does"; $(PIP) install --require-hashes -r requirements.lock; }
+		|| { echo "uv could not do it, so pip does (a proxy's own certificate: SSL_CERT_FILE for uv, PIP_CERT for pip)"; \
+			$(PIP) install --no-deps --require-hashes -r requirements.lock; }
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@$(BIN)/slowwave --version
 	@touch $@
