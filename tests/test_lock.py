@@ -46,6 +46,6 @@ def test_pip_installs_what_the_lock_says_and_resolves_nothing_anew() -> None:
 def test_the_lock_pins_all_that_its_packages_ask_for() -> None:
     every = list(asked())
     assert any(found.extras for _, found in every)
-    pins = {name: str(one.specifier).removeprefix("==") for name, one in LOCK.items()}
+    pins = {str(name): str(one.specifier).removeprefix("==") for name, one in LOCK.items()}
     missing = [f"{name} asks for {found}" for name, found in every if not is_met(found, pins)]
     assert missing == []

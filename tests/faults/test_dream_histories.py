@@ -2,6 +2,7 @@
 
 import os
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,12 @@ def test_undoing_a_random_history_gives_back_every_byte(tmp_path: Path, historie
             continue
         target = chance.choice(sorted(before))
         expected = before[target]
+        now, book = visible_files(house.memory), read_book(house.memory)
+        done = undo(house.memory, target, house.clock.now())
+        again = undo(house.memory, target, house.clock.now(), again=True)
+        assert again.dreams == done.dreams
+        assert visible_files(house.memory) == now, number
+        assert replace(read_book(house.memory), undone_at="") == replace(book, undone_at=""), number
         done = undo(house.memory, target, house.clock.now())
         assert visible_files(house.memory) == _with_later_extractions(expected, house), (number, done)
         assert target in read_book(house.memory).undone_dreams

@@ -16,7 +16,7 @@ _ACTIONS = {
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
     "effect": ("what sessions made of the memories delivered to them", "memory_exchange", "show_effect"),
-    "drop": ("drop memories at once, for good: no words bring them back", "memory_exchange", "drop"),
+    "drop": ("drop memories at once: no session brings them back, only undo does", "memory_exchange", "drop"),
     "diff": ("what a dream changed", "memory_exchange", "show_diff"),
     "undo": ("take a dream and all later ones back, or a whole night, byte for byte", "memory_exchange", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_exchange", "show_export"),
@@ -71,6 +71,7 @@ def configure(parser: Parser) -> None:
             action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most this many (10)")
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
+            action.add_argument("--again", action="store_true", help="have what was taken back again")
         if name == "review":
             from slowwave.cli.review import add_words  # noqa: PLC0415 - only where it is asked for
 

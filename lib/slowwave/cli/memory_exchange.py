@@ -362,13 +362,13 @@ def show_diff(args: argparse.Namespace) -> int:
 
 
 def take_back(args: argparse.Namespace) -> int:
-    """Undo a dream and all later ones, all dreams of a night, or what was decided in review."""
+    """Undo a dream and all later ones, all dreams of a night, or what was decided in review; or have it again."""
     desk = Desk(args.folders, settings_of(args), os.environ, SystemClock())
     done: list[TakenBack] = []
     refused: list[SlowwaveError] = []
-    for dream in desk.dreams_of(args.dream) or (args.dream,):
+    for dream in desk.dreams_of(args.dream, again=args.again) or (args.dream,):
         try:
-            done.append(desk.take_back(dream, force=args.force))
+            done.append(desk.take_back(dream, force=args.force, again=args.again))
         except SlowwaveError as error:  # of a night, the other projects are taken back all the same
             refused.append(error)
     if refused and not done:
@@ -382,11 +382,13 @@ def take_back(args: argparse.Namespace) -> int:
         # what is so of all of them is said once, below
         for line in (*(first for first, *_ in told), *dict.fromkeys(line for _, *more in told for line in more)):
             say(line)
+        how, flag = ("To take it back", "") if args.again else ("To have it again", " --again")
+        say(f"{how}: slowwave memory undo {args.dream}{flag}{carried(args, with_memory=True)}")
     return PARTLY_FAILED if refused else DONE
 
 
 def drop(args: argparse.Namespace) -> int:
-    """Drop memories at once, for good."""
+    """Drop memories at once; no session brings them back."""
     if agent := agent_around(os.environ):
         raise RefusedError(f"slowwave memory drop: a person decides, and {agent} runs this; use a terminal of your own")
     done = Desk(args.folders, settings_of(args), os.environ, SystemClock()).drop(args.id)

@@ -160,7 +160,11 @@ def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str],
     for dream in told.dreams:
         yield ""
         yield f"Dream {_of_dream(dream, names)}"
-        yield f"  take it back: slowwave memory undo {dream.id}{options}" if not dream.is_undone else "  was taken back"
+        if dream.is_undone:
+            yield f"  was taken back {short_time(dream.undone_at)}"
+            yield f"  have it again: slowwave memory undo {dream.id} --again{options}"
+        else:
+            yield f"  take it back: slowwave memory undo {dream.id}{options}"
     for failure in night.failures if night else ():
         yield from wrapped(f"failed: {failure}", rest="  ", width=width)
 

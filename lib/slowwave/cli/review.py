@@ -121,7 +121,8 @@ def review(args: argparse.Namespace) -> int:
         return Sitting(desk, _key, _line, carried(args, with_memory=True)).go(desk.waiting(every=args.all))
     if what == "undo":
         undone = desk.take_back(name, force=args.force)
-        return _told(args, msgspec.to_builtins(undone), undone.text, undone.warnings)
+        again = f"\nTo have it again: slowwave memory undo {name} --again{carried(args, with_memory=True)}"
+        return _told(args, msgspec.to_builtins(undone), undone.text + again, undone.warnings)
     waits = desk.find(name)
     if what == "show":
         if args.json:

@@ -31,6 +31,7 @@ from slowwave.memory.delivery.files import refresh
 from slowwave.memory.delivery.register import REFUSED
 from slowwave.memory.evidence import Source, first_line, sources_of
 from slowwave.memory.folder import MemoryFolder, named
+from slowwave.memory.ledger import read_ledger, undone_in
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, remembered, urgency
 from slowwave.secrets.redactor import Redactor, redactor_of
@@ -255,35 +256,58 @@ class Desk:
             return ""
         return f"{name} is a memory: slowwave memory drop {memory.id} drops it"
 
-    def dreams_of(self, run: str) -> tuple[str, ...]:
-        """Return of each project the oldest dream of a run that stands; to take it back takes the later ones back."""
+    def dreams_of(self, run: str, *, again: bool = False) -> tuple[str, ...]:
+        """Return of each project the oldest dream of a run that stands; to take it back takes the later ones back.
+
+        Of dreams that were taken back, with ``again``: all of them go and come together.
+        """
         every, _ = remembered(self.folders)
-        of = [[d.id for d in one.dreams if d.run == run and not d.is_undone and not d.is_by_person] for one in every]
+        of = [
+            [d.id for d in one.dreams if d.run == run and d.is_undone == again and not d.is_by_person] for one in every
+        ]
         return tuple(dreams[0] for dreams in of if dreams)
 
-    def take_back(self, name: str, *, force: bool = False) -> TakenBack:
+    def taken_back_at(self, name: str) -> str:
+        """Return when a dream, a decision or the last dream of a run was taken back, ISO; "" where it was not."""
+        gone = {dream: at for folder in self.folders for dream, at in undone_in(read_ledger(folder.path)).items()}
+        every, _ = remembered(self.folders)
+        of_run = (dream.undone_at for one in every for dream in one.dreams if dream.run == name)
+        return max((gone.get(name, ""), *of_run))
+
+    def take_back(self, name: str, *, force: bool = False, again: bool = False) -> TakenBack:
         """Take a decision back, or a dream with all later ones, by its id; what was decided in review waits again.
 
+        Args:
+            name: the id.
+            force: also where people have changed a file since; their version is kept aside.
+            again: have it again instead, with all that was taken back together with it.
+
         Raises:
-            NotFoundError: there is nothing of that id, or it was taken back before.
-            RefusedError: people have changed a file since; ``force`` keeps their version aside.
+            NotFoundError: there is nothing of that id, or it was taken back before; ``again``: or it was not.
+            RefusedError: people have changed a file since, or what was taken back has something resting on it.
             LockHeldError: a dream is running.
         """
+        if not again and (at := self.taken_back_at(name)):
+            raise NotFoundError(
+                f"{name} was taken back already, {at[:16].replace('T', ' ')}; "
+                f"to have it again: slowwave memory undo {name} --again"
+            )
         folder = next((folder for folder in self.folders if _has(folder, name)), None)
         if folder is None:
             told = f"no dream {name} in {named(self.folders)}; slowwave nights lists what was dreamt and decided"
             raise NotFoundError(self._as_memory(name) or told)
         told = [dream for one in remembered([folder])[0] for dream in one.dreams]
         with beside_jobs(self.environ), held(folder.path, self.settings.consolidation.lock_stale):
-            undone = undo(folder.path, name, self.clock.now(), force=force)
-        later = f", and with it the later {', '.join(undone.dreams[:-1])}" if len(undone.dreams) > 1 else ""
-        text = f"Taken back: {name}{later}."
+            undone = undo(folder.path, name, self.clock.now(), force=force, again=again)
+        others = ", ".join(dream for dream in undone.dreams if dream != name)
+        later = f", and with it {'' if again else 'the later '}{others}" if others else ""
+        text = f"{'There again' if again else 'Taken back'}: {name}{later}."
         if undone.files:
             seen = ", ".join(file for file in undone.files if not file.startswith("."))
-            text += f" {folder.path} is as it was before{f': {seen}' if seen else ''}."
+            text += f" {folder.path} is as it was before{' that' if again else ''}{f': {seen}' if seen else ''}."
         if undone.edited:
             text += f"\nYour version of {', '.join(undone.edited)}: {folder.path}/.slowwave/undo/{undone.id}/edited/"
-        if any(not dream.is_by_person for dream in told if dream.id in undone.dreams):
+        if not again and any(not dream.is_by_person for dream in told if dream.id in undone.dreams):
             text += "\nThe sessions that it read are not learned from again; what a later session says is."
         text += "".join(f"\nYou dropped it since, and it stays dropped: {one.text}" for one in undone.refused)
         text += "".join(
@@ -311,4 +335,4 @@ class Desk:
 
 def _has(folder: MemoryFolder, name: str) -> bool:
     book = read_book(folder.path)
-    return name in book.refusals or name in book.dreams or name in book.undone_dreams
+    return name in book.refusals or name in book.dreams or name in undone_in(read_ledger(folder.path))

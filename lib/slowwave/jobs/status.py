@@ -35,7 +35,7 @@ from slowwave.memory.delivery.register import Register, placed_of, read_register
 from slowwave.memory.delivery.targets import reach_of
 from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.foreign import known_lines
-from slowwave.memory.ledger import REVIEW, read_ledger
+from slowwave.memory.ledger import REVIEW, read_ledger, undone_in
 from slowwave.memory.model import iso, name_from_json
 from slowwave.observability.alarms import REMEMBERING
 from slowwave.observability.lessons import Kind, in_all, learned, needs_in, remembered
@@ -162,7 +162,7 @@ def _taken_back(memory: Path, last: int | None, changed: Changed) -> str:
     """Return when a night's dream was taken back, unless there was a dream or a session since; else ""."""
     events = read_ledger(memory)
     nights = {event.dream for event in events if event.event == "dream" and event.run != REVIEW}
-    at = max((event.at for event in events if nights.intersection(event.undone)), default="")
+    at = max((at for dream, at in undone_in(events).items() if dream in nights), default="")
     since = datetime.fromisoformat(at).timestamp() if at else 0.0
     is_news = (last or 0) > since or any(session.mtime_ns > since * 1e9 for session in changed.sessions)
     return "" if is_news else at

@@ -11,7 +11,7 @@ from typing import Literal, TypeVar
 from slowwave.memory.dates import reports
 from slowwave.memory.effects import Effect, Watched, effects_of, read_effects
 from slowwave.memory.folder import INDEX, LOG, PAGE, POINTER, TOPICS, fact_line
-from slowwave.memory.ledger import FULL, REVIEW, Event, IndexEntry, Sighting, Writer, line_hash, read_ledger
+from slowwave.memory.ledger import FULL, REVIEW, Event, IndexEntry, Sighting, Writer, line_hash, read_ledger, undone_in
 from slowwave.memory.model import BY_PERSON, RETRACTS, Candidate, Category, Evidence
 
 T = TypeVar("T")
@@ -224,7 +224,8 @@ def replay(events: Iterable[Event]) -> Book:
     """Return what these events add up to; events of undone dreams count for nothing but their candidates."""
     every = list(events)
     book = Book()
-    gone = {dream for event in every for dream in event.undone}
+    gone = undone_in(every)
+    undos = {event.dream for event in every if event.undone}
     book.undone_dreams = [e.dream for e in every if e.event == "dream" and e.dream in gone]
     reviewed = {e.dream for e in every if e.event == "dream" and e.dream in gone and e.run == REVIEW}
     for event in every:
@@ -239,7 +240,7 @@ def replay(events: Iterable[Event]) -> Book:
             # our own topic files need their pointers all the same
             book.unindexed |= {PAGE + ref.removeprefix(PAGE).removeprefix(POINTER) for ref in pointers}
         else:
-            if event.undone:
+            if not undos.issuperset(event.undone):
                 book.undone_at, book.since = event.at, set()
             elif event.event in ("add", "adopt"):
                 book.since.add(event.memory)

@@ -161,6 +161,15 @@ def parse_ledger(data: bytes, path: Path) -> list[Event]:
     return events
 
 
+def undone_in(events: Sequence[Event]) -> dict[str, str]:
+    """Return what was undone and stays so, by its id, with the time; an undo that was undone itself does not count."""
+    gone: dict[str, str] = {}
+    for event in reversed(events):
+        if event.dream not in gone:
+            gone |= dict.fromkeys(event.undone, event.at)
+    return gone
+
+
 def read_ledger(memory: Path) -> Sequence[Event]:
     """Return all events of a memory folder; none when it has no ledger.
 

@@ -21,7 +21,7 @@ from slowwave.files import file_bytes
 from slowwave.hostile import hostile_reason
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.folder import OWN_FOLDER, read_or_none
-from slowwave.memory.ledger import Event
+from slowwave.memory.ledger import Event, undone_in
 from slowwave.memory.model import CATEGORIES, Category
 
 SUFFIX = ".json"
@@ -197,7 +197,7 @@ def mine_of(events: Sequence[Event], author: str) -> Mine:
         events: of the ledger, in order.
         author: who they are.
     """
-    gone = {dream: event.at for event in events for dream in event.undone}
+    gone = undone_in(events)
     # what was undone is known by what the ledger would add up to with it
     accepted = frozenset(event.dream for event in events if event.run == _BY_PERSON)
     reader, undone = _Reader(author, accepted), Book()

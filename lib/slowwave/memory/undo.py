@@ -4,6 +4,8 @@ Later dreams rest on earlier ones, so undoing a dream undoes those after it as w
 stays: the ledger says what was undone, and candidates of an undone dream are not taken again; those that a person had
 accepted in review wait for a person again. Nothing rests on a rejection: it is undone alone, what it refused waits.
 
+An undo is undone in the same way, as long as nothing rests on it: the dreams stand again, with all that they took in.
+
 What a person took out after the dream stays out, although the words of the dream that it stood in are gone: it is
 refused from then on. What an earlier dream had brought stands there again, as it did before, and is named.
 """
@@ -20,7 +22,7 @@ from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import add_lines
 from slowwave.memory.folder import STATE_FILE, digest, read_or_none
 from slowwave.memory.ledger import PATH as LEDGER
-from slowwave.memory.ledger import VERSION, Event, parse_ledger
+from slowwave.memory.ledger import VERSION, Event, parse_ledger, undone_in
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import Change, commit, read_manifest, recover, undo_folder, unused
 
@@ -30,7 +32,7 @@ class Undone:
     """What an undo did."""
 
     id: str  # of the undo itself; its folder under ``.slowwave/undo/`` keeps what was replaced
-    dreams: tuple[str, ...]  # the dreams that were undone, newest first
+    dreams: tuple[str, ...]  # the dreams that were undone, or stand again, newest first
     files: tuple[str, ...]  # the files that were restored
     # files with later changes by people that ``force`` replaced; their version is in the undo's folder
     edited: tuple[str, ...]
@@ -38,18 +40,20 @@ class Undone:
     back: tuple[Memory, ...] = ()  # what a person had taken out since, and stands there again
 
 
-def undo(memory: Path, dream: str, now: datetime, *, force: bool = False) -> Undone:
-    """Undo a dream and all later ones, or one rejection.
+def undo(memory: Path, dream: str, now: datetime, *, force: bool = False, again: bool = False) -> Undone:
+    """Undo a dream and all later ones, or one rejection; or undo that undo.
 
     Args:
         memory: the memory folder.
         dream: id of the dream, or of a person's rejection.
         now: the time to record.
         force: also replace files that people have changed since; their version is kept.
+        again: undo what took the dream back, with all that it took back.
 
     Raises:
-        NotFoundError: there is no such dream, or it was undone before.
-        RefusedError: people have changed a file since that the dream changed; nothing was changed.
+        NotFoundError: there is no such dream, or it was undone before; ``again``: it was not.
+        RefusedError: people have changed a file since that the dream changed, or what took it back has something
+            resting on it; nothing was changed.
         MovedError: something changed while the undo ran; nothing was changed.
     """
     recover(memory)
@@ -57,33 +61,58 @@ def undo(memory: Path, dream: str, now: datetime, *, force: bool = False) -> Und
     events = parse_ledger(ledger, memory / LEDGER)
     book = replay(events)
     is_rejection = dream in book.refusals
-    dreams = (dream,) if is_rejection else dreams_from(book, dream, memory)
-    files, edited = (_waiting_again(memory, dream), list[str]()) if is_rejection else _restored(memory, dreams)
+    what = told = (dream,)
+    if again:
+        taken_back = _undo_of(events, dream, memory)
+        what, told = (taken_back.dream,), taken_back.undone
+    elif not is_rejection:
+        what = told = dreams_from(book, dream, memory)
+    files, edited = (_waiting_again(memory, dream), []) if is_rejection and not again else _restored(memory, what)
     if edited and not force:
         raise RefusedError(
-            f"undo {dream}: {', '.join(edited)} in {memory} changed since the dream; "
+            f"undo {dream}: {', '.join(edited)} in {memory} changed since {'then' if again else 'the dream'}; "
             "nothing was undone; --force restores it all the same and keeps your version"
         )
-    name = unused(f"u{dreams[0][1:]}-{len(book.undone_dreams)}", memory)
+    name = unused(f"u{what[0][1:]}-{len(book.undone_dreams)}", memory)
     at = iso(now)
     change = Change(
         id=name,
         at=at,
         files=files,
-        events=[Event(v=VERSION, event="undo", dream=name, at=at, undone=dreams)],
+        events=[Event(v=VERSION, event="undo", dream=name, at=at, undone=what)],
         seen={file: digest(read_or_none(memory / file)) for file in files} | {LEDGER: digest(ledger)},
         only_seen=False,
         extra={f"edited/{file}": read_or_none(memory / file) or b"" for file in edited},
     )
     commit(memory, change)
-    out = [
-        book.memories[e.memory] for e in events if e.event == "removed-by-person" and e.dream in set(dreams) - {dream}
-    ]
+    out = [book.memories[e.memory] for e in events if e.event == "removed-by-person" and e.dream in set(what) - {dream}]
     stands = replay([*events, *change.events]).memories
     refused = tuple(one for one in out if one.id not in stands)
     _refuse(memory, name, at, refused)
     back = tuple(one for one in out if one.id in stands)
-    return Undone(name, dreams, tuple(sorted(files)), tuple(edited), refused, back)
+    return Undone(name, told, tuple(sorted(files)), tuple(edited), refused, back)
+
+
+def _undo_of(events: Sequence[Event], dream: str, memory: Path) -> Event:
+    """Return the undo by which a dream or a rejection is gone.
+
+    Raises:
+        NotFoundError: it is not gone, or was never there.
+        RefusedError: a dream rests on that undo, or dreams before it were undone later.
+    """
+    gone = undone_in(events)
+    found = [at for at, event in enumerate(events) if event.dream not in gone and dream in event.undone]
+    if not found:
+        raise NotFoundError(f"{dream} was not taken back in {memory}; slowwave nights tells what was")
+    dreams = {event.dream for event in events[: found[-1]] if event.event == "dream"}
+    for event in events[found[-1] + 1 :]:
+        if event.event == "dream" and event.dream not in gone:
+            raise RefusedError(
+                f"dream {event.dream} came after {dream} was taken back, and rests on that: take it back first"
+            )
+        if event.dream not in gone and (earlier := dreams.intersection(event.undone)):
+            raise RefusedError(f"{dream} rests on {min(earlier)}, which was taken back after it: have that again first")
+    return events[found[-1]]
 
 
 def _refuse(memory: Path, undone: str, at: str, out: Sequence[Memory]) -> None:
@@ -104,7 +133,7 @@ def dreams_from(book: Book, dream: str, memory: Path) -> tuple[str, ...]:
         NotFoundError: there is no such dream, or it was undone before.
     """
     if dream in book.undone_dreams:
-        raise NotFoundError(f"dream {dream} was undone already")
+        raise NotFoundError(f"dream {dream} in {memory} was undone already")
     if dream not in book.dreams:
         known = ", ".join(reversed(book.dreams[-5:])) or "none"
         raise NotFoundError(f"no dream {dream} in {memory}; the latest: {known}")

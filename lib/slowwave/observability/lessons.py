@@ -23,7 +23,7 @@ from slowwave.files import atomic_write, file_bytes, private_folder, state_folde
 from slowwave.memory.book import Book, replay
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.folder import OWN_FOLDER, MemoryFolder
-from slowwave.memory.ledger import ARRANGED, REVIEW, Event, Sighting, read_ledger
+from slowwave.memory.ledger import ARRANGED, REVIEW, Event, Sighting, read_ledger, undone_in
 from slowwave.memory.ledger import FILE as LEDGER
 from slowwave.memory.model import OF_VOICE, PASTED, QUOTED, RETRACTS, Evidence
 from slowwave.report import Report
@@ -95,6 +95,7 @@ class Dream(msgspec.Struct, kw_only=True):
     at: str  # ISO time
     run: str = ""  # id of the run, "review" for a person's decision
     is_undone: bool = False  # whether somebody took it back
+    undone_at: str = ""  # when they did, ISO
     changes: list[Change] = []  # what it changed
     again: int = 0  # memories that were shown again and say the same as before
     adopted: int = 0  # lines of agents or tools that take part from now on
@@ -225,7 +226,7 @@ def _worth(change: Change) -> tuple[int, float, int, str]:
 
 def dreams_of(folder: MemoryFolder, events: Sequence[Event]) -> list[Dream]:
     """Return the dreams that a ledger tells of, oldest first."""
-    gone = {dream for event in events for dream in event.undone}
+    gone = undone_in(events)
     said: dict[str, Event] = {}
     found: list[Dream] = []
     at_work: _Telling | None = None
@@ -235,7 +236,7 @@ def dreams_of(folder: MemoryFolder, events: Sequence[Event]) -> list[Dream]:
             at_work = None
         if event.event == "dream":
             dream = Dream(id=event.dream, project=folder.project, memory=str(folder.path), at=event.at, run=event.run)
-            dream.is_undone = event.dream in gone
+            dream.is_undone, dream.undone_at = event.dream in gone, gone.get(event.dream, "")
             at_work = _Telling(dream, said)
         elif at_work:
             at_work.take(event)

@@ -116,7 +116,47 @@ def test_diff_and_undo_take_a_dream_back(house: House, capsys: pytest.CaptureFix
     assert "--force" in _run(capsys, house, "undo", dream, code=4)
     assert "edited/" in _run(capsys, house, "undo", dream, "--force")
     assert set(visible_files(house.memory)) == {"extracted.md"}
-    assert "undone already" in _run(capsys, house, "undo", dream, code=3)
+    assert "was taken back already, " in _run(capsys, house, "undo", dream, code=3)
+
+
+def test_what_was_taken_back_is_there_again_byte_for_byte_and_can_be_taken_back_again(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.extract(house.candidate("Never push on a Friday", session="c"))
+    run = house.dream().run_id
+    first, dream = read_book(house.memory).dreams  # both of them of this run
+    before, book = visible_files(house.memory), read_book(house.memory)
+    told = _run(capsys, house, "undo", run)
+    assert f"To have it again: slowwave memory undo {run} --again --memory {house.memory}" in told
+    assert read_book(house.memory).active == []
+    for name in (run, dream):
+        assert f"{name} was taken back already, 20" in _run(capsys, house, "undo", name, code=3)
+    assert f"There again: {first}, and with it {dream}." in _run(capsys, house, "undo", run, "--again")
+    assert visible_files(house.memory) == before
+    after = read_book(house.memory)
+    assert (after.memories, after.dreams, after.done, after.undone) == (book.memories, book.dreams, book.done, {})
+    assert "was not taken back" in _run(capsys, house, "undo", dream, "--again", code=3)
+    assert house.dream().dream_ids == []
+    _run(capsys, house, "undo", dream)
+    assert "Friday" not in house.read("MEMORY.md")
+    _run(capsys, house, "undo", dream, "--again")
+    assert visible_files(house.memory) == before
+
+
+def test_what_was_taken_back_is_not_put_over_what_came_since(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    house.extract(house.candidate("Never push on a Friday", session="c"))
+    (later,) = house.dream().dream_ids
+    first = read_book(house.memory).dreams[0]
+    _run(capsys, house, "undo", later)
+    _run(capsys, house, "undo", first)
+    assert f"{later} rests on {first}" in _run(capsys, house, "undo", later, "--again", code=4)
+    _run(capsys, house, "undo", first, "--again")
+    house.extract(house.candidate("Use tabs", session="d"))
+    (new,) = house.dream().dream_ids
+    assert f"dream {new} came after" in _run(capsys, house, "undo", later, "--again", code=4)
+    _run(capsys, house, "undo", new)
+    assert f"There again: {later}" in _run(capsys, house, "undo", later, "--again")
+    assert sorted(m.text for m in read_book(house.memory).active) == ["Never push on a Friday", "We use bun"]
 
 
 def test_review_shows_accepts_and_rejects(house: House, capsys: pytest.CaptureFixture[str]) -> None:

@@ -172,4 +172,7 @@ def test_a_whole_night_is_taken_back_by_the_id_of_its_run(
     assert main([*undo, "--force"]) == 0
     assert not any(path.exists() for path in indexes)
     assert main(undo) == 3
-    assert "no dream" in capsys.readouterr().err
+    assert "was taken back already" in capsys.readouterr().err
+    assert main([*undo, "--again"]) == 0
+    assert "a line of mine" in indexes[0].read_text()
+    assert indexes[1].exists()
