@@ -3,6 +3,7 @@
 import argparse
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
@@ -22,6 +23,8 @@ from slowwave.cli.terminal import (
     carried,
     dim,
     harmless,
+    is_attended,
+    require_yes,
     say,
     say_json,
     screen_width,
@@ -74,6 +77,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--message", action="store_true", help="reject: also all else that waits and came from the same message"
     )
+    parser.add_argument("--yes", action="store_true", help="reject --message: do not ask at a terminal")
     parser.add_argument("--force", action="store_true", help="undo: also files changed since; your version is kept")
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--accept", metavar="DREAM", help="the same as accept DREAM")
@@ -104,7 +108,14 @@ def _address() -> int:
 
 def decides(args: argparse.Namespace) -> bool:
     """Say whether one decision is asked for, which waits for the end of an erasure before it looks for anything."""
+    if _asks_first(args):
+        return False
     return bool(args.accept or args.reject) or args.what in ("accept", "reject", "edit", "undo")
+
+
+def _asks_first(args: argparse.Namespace) -> bool:
+    """Say whether a person is told how much it is about before it is done: of a whole message they may see a part."""
+    return args.what == "reject" and args.message and not args.yes and not args.json and is_attended()
 
 
 def review(args: argparse.Namespace) -> int:
@@ -125,12 +136,9 @@ def review(args: argparse.Namespace) -> int:
         return _told(args, msgspec.to_builtins(undone), undone.text + again, undone.warnings)
     waits = desk.find(name)
     if what == "show":
-        if args.json:
-            say_json([_row(waits)])
-        else:
-            for line in _one(desk, waits, screen_width(), short_names([waits.ask.project])[waits.ask.project]):
-                say(line)
-        return DONE
+        return _show(args, desk, waits)
+    if _asks_first(args):
+        _ask_first(desk, waits)
     done = desk.decide(waits, what, " ".join(args.text), of_message=args.message)  # pyright: ignore[reportArgumentType] - argparse has checked it
     # a rejection has an id as a dream has
     known: dict[str, object] = {"rejected" if what == "reject" else "accepted": done.asked, "dream": done.id}
@@ -143,13 +151,32 @@ def review(args: argparse.Namespace) -> int:
     )
 
 
+def _ask_first(desk: Desk, waits: Waits) -> None:
+    number = len(desk.of_message(waits))
+    for line in _of_message(desk, waits, number, "this"):
+        say(line)
+    if number > 1:
+        require_yes(f"Reject all {number}?", "nothing was rejected")
+
+
+def _show(args: argparse.Namespace, desk: Desk, waits: Waits) -> int:
+    if args.json:
+        say_json([_row(waits)])
+        return DONE
+    for line in _one(desk, waits, screen_width(), short_names([waits.ask.project])[waits.ask.project]):
+        say(line)
+    reject = f"slowwave review reject {waits.ask.id} --message{carried(args, with_memory=True)}"
+    for line in _of_message(desk, waits, len(desk.of_message(waits)), reject):
+        say(line)
+    return DONE
+
+
 def _asked(args: argparse.Namespace) -> tuple[str, str]:
     """Return what to do with which thing; ``--accept`` and ``--reject`` are the older way to say it."""
     if args.accept or args.reject:
         return ("accept", args.accept) if args.accept else ("reject", args.reject)
     if not args.what:
-        is_seen = sys.stdin and sys.stdin.isatty() and sys.stdout and sys.stdout.isatty()
-        return ("sit" if is_seen and not args.json else "list"), ""
+        return ("sit" if is_attended() and not args.json else "list"), ""
     if args.what != "list" and not args.id:
         raise UsageError(f"slowwave review {args.what}: name what is meant; slowwave review list shows what waits")
     return args.what, args.id or ""
@@ -173,7 +200,12 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
     names = short_names(waits.ask.project for waits in every)
     opening = {waits.ask.id: partial(desk.first_words, waits) for waits in shown}
     for line in ask_lines(
-        [waits.ask for waits in shown], names, screen_width(), is_named=True, opening=lambda ask: opening[ask.id]()
+        [waits.ask for waits in shown],
+        names,
+        screen_width(),
+        is_named=True,
+        opening=lambda ask: opening[ask.id](),
+        in_all=Counter(waits.ask.message for waits in every),
     ):
         say(line)
     if not every:
@@ -261,6 +293,14 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
         yield dim(f"      {harmless(source.path)}{gone}")
 
 
+def _of_message(desk: Desk, waits: Waits, number: int, reject: str) -> Iterator[str]:
+    """Yield how much came from the message of something, and that ``reject`` rejects all of it; nothing for one."""
+    if number > 1:
+        others = f"{counted(number - 1, 'more note')}, also such as wait for evidence,"
+        told = f"this and {others} came from one message; {reject} rejects all {number}. It begins: "
+        yield from wrapped(told + desk.first_words(waits), first="  ", rest="    ", width=screen_width())
+
+
 class Sitting:
     """A person who goes through what waits, one thing at a time."""
 
@@ -325,12 +365,8 @@ class Sitting:
     def _can(self, waits: Waits) -> list[str]:
         """Return what may be answered; of what came from one message with others, say with how many."""
         number = len(self._desk.of_message(waits))
-        if number > 1:
-            others = f"{counted(number - 1, 'more note')}, also such as wait for evidence,"
-            told = f"this and {others} came from one message; [m] rejects all {number}. It begins: "
-            told += self._desk.first_words(waits)
-            for line in wrapped(told, first="  ", rest="    ", width=screen_width()):
-                say(line)
+        for line in _of_message(self._desk, waits, number, "[m]"):
+            say(line)
         more = ["message"] if number > 1 else []
         return [*waits.verbs, *more, "later", *(["undo"] if self._done else []), "quit"]
 

@@ -5,7 +5,7 @@ where it is none, with everything in it. A backfill, retention and an erasure ha
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -149,11 +149,13 @@ def ask_lines(
     *,
     is_named: bool = False,
     opening: Callable[[Ask], str] | None = None,
+    in_all: Mapping[str, int] | None = None,
 ) -> Iterator[str]:
     """Yield things that wait for a person, those that wait for one reason below it.
 
     Of ``asks`` as many are shown as ``shown`` says, of None all; ``names`` are what people call projects, by their
-    keys. With ``opening``, which returns the first line of the message of one, those of one message stand together.
+    keys. With ``opening``, which returns the first line of the message of one, those of one message stand together;
+    ``in_all`` says how many things that wait came from a message, where not all of them are among ``asks``.
     """
     every = by_reason(asks)
     for why, alike in by_reason(asks[:shown]).items():
@@ -161,11 +163,16 @@ def ask_lines(
             yield from wrapped(f"{why} ({len(every[why])}):", first="  ", rest="  ", width=width)
         together = Counter(ask.message for ask in alike if ask.message and opening)
         begun: set[str] = set()
-        first = {ask.message: number for number, ask in reversed(list(enumerate(alike))) if together[ask.message] > 1}
+        whole = {message: max(count, (in_all or {}).get(message, 0)) for message, count in together.items()}
+        first = {
+            ask.message: number for number, ask in reversed(list(enumerate(alike))) if whole.get(ask.message, 0) > 1
+        }
         for ask in sorted(alike, key=lambda ask: first.get(ask.message, alike.index(ask))):
             if opening and ask.message in first and ask.message not in begun:
                 begun.add(ask.message)
-                told = f"{together[ask.message]} of one message, which begins: {opening(ask)}"
+                here, every_one = together[ask.message], whole[ask.message]
+                more = f" shown here, {every_one} in all" if every_one > here else ""
+                told = f"{here} of one message{more}, which begins: {opening(ask)}"
                 yield from wrapped(shortened(told, width - 4 if width else 100), first="    ", width=width)
             about = f"  ({ask.why})" if ask.why and not why else ""
             yield from wrapped(f"{names[ask.project]}: {ask.text}{about}", first="  - ", rest=" " * 4, width=width)

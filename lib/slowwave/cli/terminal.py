@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from slowwave.errors import DONE, USAGE, meant, one_of
+from slowwave.errors import DONE, USAGE, RefusedError, meant, one_of
 
 if TYPE_CHECKING:
     from slowwave.settings import Settings
@@ -388,6 +388,25 @@ def shortened(text: str, width: int) -> str:
 def harmless(text: str) -> str:
     """Return foreign text without what a terminal would obey; line ends and tabs stay."""
     return text if text.isprintable() else "".join(c if c.isprintable() or c in "\n\t" else " " for c in text)
+
+
+def is_attended() -> bool:
+    """Say whether a person sits at a terminal, who can be asked."""
+    return bool(sys.stdin and sys.stdin.isatty() and sys.stdout and sys.stdout.isatty())
+
+
+def require_yes(question: str, otherwise: str) -> None:
+    """Ask a person at a terminal whether to go on.
+
+    Raises:
+        RefusedError: they do not say yes; its message is ``otherwise``.
+    """
+    try:
+        answered = input(f"{question} [y/N] ")
+    except EOFError:
+        answered = ""
+    if answered.strip().lower() not in ("y", "yes"):
+        raise RefusedError(otherwise)
 
 
 def short_time(at: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from slowwave.cli import main
+from slowwave.cli import main, review
 from slowwave.cli.review import Sitting
 from slowwave.jobs.review import Desk
 from slowwave.memory.book import read_book
@@ -264,6 +264,35 @@ def test_all_that_came_from_one_message_is_rejected_and_taken_back_together(hous
     (name,) = re.findall(r"review undo (\S+)", told)
     memory("review", "undo", name)
     assert len(waiting(memory)) == 4
+
+
+def test_who_rejects_a_whole_message_is_told_before_how_much_that_is(
+    house: House, memory: Review, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first, *_) = report(house)
+    unsure = doubted(house, EXTRACTORS[0], "Findings of the audit.\nThe queue must be drained. The cache is cold.")
+    house.extract(
+        msgspec.structs.replace(unsure, id=f"9{first[1:]}", text="The disk may be full", confidence=0.5, doubt="")
+    )
+    house.dream()
+    assert "3 of one message shown here, 4 in all, which begins: Findings" in memory("review", "list")
+    assert "1 of one message shown here, 4 in all" in memory("review", "list", "--all")  # for another reason
+    assert "--message --memory" in memory("review", "show", first)
+    told = " ".join(memory("review", "show", first).split())
+    assert "rejects all 4. It begins: Findings of the audit." in told
+    asked: list[str] = []
+    answers = iter(("", "y"))
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return next(answers)
+
+    monkeypatch.setattr("builtins.input", answer)
+    monkeypatch.setattr(review, "is_attended", lambda: True)
+    assert "this rejects all 4" in memory("review", "reject", first, "--message", code=4)
+    assert len(desk(house).waiting()) == 5
+    assert "Rejected: all 4 of one message" in memory("review", "reject", first, "--message")
+    assert asked == ["Reject all 4? [y/N] "] * 2
 
 
 def test_a_person_who_goes_through_it_is_told_how_many_a_message_brought(
