@@ -6,7 +6,15 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from slowwave.cli.terminal import Parser, add_json_option, add_project_option, add_settings_options, declared, positive
+from slowwave.cli.terminal import (
+    Parser,
+    add_json_option,
+    add_project_option,
+    add_settings_options,
+    declared,
+    is_attended,
+    positive,
+)
 
 # action -> (what it does, module, function); only the module of the chosen action is imported
 _ACTIONS = {
@@ -71,6 +79,7 @@ def configure(parser: Parser) -> None:
             action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most this many (10)")
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
+            action.add_argument("--yes", action="store_true", help="do not ask whether later ones may go, too")
             action.add_argument("--again", action="store_true", help="have what was taken back again")
         if name == "review":
             from slowwave.cli.review import add_words  # noqa: PLC0415 - only where it is asked for
@@ -126,12 +135,17 @@ def run(args: argparse.Namespace) -> int:
     args.action = _SAME.get(word, word)
     _, module, name = _ACTIONS[args.action]
     function = getattr(importlib.import_module(f"slowwave.cli.{module}"), name)
-    if args.action not in _WRITING and not _decides(args):
+    if asks_first(args) or (args.action not in _WRITING and not _decides(args)):
         return _done(args, function)
     from slowwave.locks import beside_jobs  # noqa: PLC0415 - only what writes
 
     with beside_jobs(os.environ):
         return _done(args, function)
+
+
+def asks_first(args: argparse.Namespace) -> bool:
+    """Say whether a person is asked before it is done; the command holds nobody up while they think."""
+    return args.action == "undo" and not (args.yes or args.again or args.json) and is_attended()
 
 
 def _done(args: argparse.Namespace, function: Callable[[argparse.Namespace], int]) -> int:

@@ -12,7 +12,9 @@ from typing import Any
 
 import msgspec
 
+from slowwave.cli.memory import asks_first
 from slowwave.cli.memory_facts import MemoryFolder, notes_of, row_of, the_one
+from slowwave.cli.review import ask_about_later
 from slowwave.cli.terminal import (
     answer,
     bad,
@@ -366,7 +368,10 @@ def take_back(args: argparse.Namespace) -> int:
     desk = Desk(args.folders, settings_of(args), os.environ, SystemClock())
     done: list[TakenBack] = []
     refused: list[SlowwaveError] = []
-    for dream in desk.dreams_of(args.dream, again=args.again) or (args.dream,):
+    names = desk.dreams_of(args.dream, again=args.again) or (args.dream,)
+    if asks_first(args):
+        ask_about_later(desk, names)
+    for dream in names:
         try:
             done.append(desk.take_back(dream, force=args.force, again=args.again))
         except SlowwaveError as error:  # of a night, the other projects are taken back all the same

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, SlowwaveE
 from slowwave.files import agent_around
 from slowwave.jobs.review import Decision, Desk, Waits
 from slowwave.locks import beside_jobs
+from slowwave.observability.lessons import in_words
 from slowwave.quantities import counted
 from slowwave.stores.projects import short_names
 
@@ -77,7 +78,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--message", action="store_true", help="reject: also all else that waits and came from the same message"
     )
-    parser.add_argument("--yes", action="store_true", help="reject --message: do not ask at a terminal")
+    parser.add_argument("--yes", action="store_true", help="undo, and reject --message: do not ask at a terminal")
     parser.add_argument("--force", action="store_true", help="undo: also files changed since; your version is kept")
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--accept", metavar="DREAM", help="the same as accept DREAM")
@@ -115,7 +116,26 @@ def decides(args: argparse.Namespace) -> bool:
 
 def _asks_first(args: argparse.Namespace) -> bool:
     """Say whether a person is told how much it is about before it is done: of a whole message they may see a part."""
-    return args.what == "reject" and args.message and not args.yes and not args.json and is_attended()
+    is_wide = args.what == "undo" or (args.what == "reject" and args.message)
+    return is_wide and not args.yes and not args.json and is_attended()
+
+
+def ask_about_later(desk: Desk, names: Sequence[str]) -> None:
+    """Tell what else goes when dreams or decisions are taken back, if anything does, and ask whether it shall.
+
+    Raises:
+        RefusedError: the person does not say yes.
+    """
+    later = {dream.id: dream for name in names for dream in desk.resting_on(name) if dream.id not in names}
+    if not later:
+        return
+    say("What came later rests on it and is taken back, too:")
+    for dream in later.values():
+        who = "you decided" if dream.is_by_person else "a dream"
+        told = f"{who}: {in_words(Counter(change.kind for change in dream.changes))}"
+        for line in wrapped(told, first=f"  {dream.id}  ", rest="    ", width=screen_width()):
+            say(line)
+    require_yes("Take all of that back?", "nothing was taken back")
 
 
 def review(args: argparse.Namespace) -> int:
@@ -131,6 +151,8 @@ def review(args: argparse.Namespace) -> int:
     if what == "sit":
         return Sitting(desk, _key, _line, carried(args, with_memory=True)).go(desk.waiting(every=args.all))
     if what == "undo":
+        if _asks_first(args):
+            ask_about_later(desk, (name,))
         undone = desk.take_back(name, force=args.force)
         again = f"\nTo have it again: slowwave memory undo {name} --again{carried(args, with_memory=True)}"
         return _told(args, msgspec.to_builtins(undone), undone.text + again, undone.warnings)

@@ -33,7 +33,7 @@ from slowwave.memory.evidence import Source, first_line, sources_of
 from slowwave.memory.folder import MemoryFolder, named
 from slowwave.memory.ledger import read_ledger, undone_in
 from slowwave.memory.undo import undo
-from slowwave.observability.lessons import Ask, ask_of, ask_of_dream, remembered, urgency
+from slowwave.observability.lessons import Ask, Dream, ask_of, ask_of_dream, remembered, urgency
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.settings import Settings
 
@@ -266,6 +266,15 @@ class Desk:
             [d.id for d in one.dreams if d.run == run and d.is_undone == again and not d.is_by_person] for one in every
         ]
         return tuple(dreams[0] for dreams in of if dreams)
+
+    def resting_on(self, name: str) -> list[Dream]:
+        """Return the later dreams and decisions that are taken back together with a dream or decision, oldest first."""
+        for one in remembered(self.folders)[0]:
+            standing = [dream for dream in one.dreams if not dream.is_undone]
+            ids = [dream.id for dream in standing]
+            if name in ids:
+                return standing[ids.index(name) + 1 :]
+        return []
 
     def taken_back_at(self, name: str) -> str:
         """Return when a dream, a decision or the last dream of a run was taken back, ISO; "" where it was not."""

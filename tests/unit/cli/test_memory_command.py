@@ -10,7 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from slowwave.cli import main
+from slowwave.cli import main, memory
+from slowwave.cli import review as cli_review
 from slowwave.consolidation.inbox import accept_fact, drop_memories, inbox
 from slowwave.errors import MovedError
 from slowwave.jobs import review
@@ -141,6 +142,39 @@ def test_what_was_taken_back_is_there_again_byte_for_byte_and_can_be_taken_back_
     assert "Friday" not in house.read("MEMORY.md")
     _run(capsys, house, "undo", dream, "--again")
     assert visible_files(house.memory) == before
+
+
+@pytest.mark.parametrize("command", [["memory", "undo"], ["review", "undo"]])
+def test_who_takes_a_decision_back_is_told_before_what_else_goes_with_it(
+    house: House, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    house.extract(house.candidate("Never push on a Friday", session="c"), house.candidate("Use tabs", session="c"))
+    house.dream()
+    for text in ("Never push on a Friday", "Use tabs"):
+        _run(capsys, house, "drop", _id_of(house, text))
+    first, last = read_book(house.memory).dreams[-2:]
+    asked: list[str] = []
+    answers = iter(("", "yes"))
+
+    def answer(prompt: str) -> str:
+        asked.append(prompt)
+        return next(answers)
+
+    monkeypatch.setattr("builtins.input", answer)
+    for module in (memory, cli_review):
+        monkeypatch.setattr(module, "is_attended", lambda: True)
+    undo = [*command, first, "--memory", str(house.memory)]
+    assert main(undo) == 4
+    out, err = capsys.readouterr()
+    assert f"{last}  you decided: 1 dropped" in out
+    assert "nothing was taken back" in err
+    assert read_book(house.memory).dreams[-1] == last
+    assert main(undo) == 0
+    assert asked == ["Take all of that back? [y/N] "] * 2
+    assert len(read_book(house.memory).active) == 3
+    _run(capsys, house, "undo", first, "--again")
+    assert main([*command, last, "--memory", str(house.memory)]) == 0  # nothing rests on it: nobody is asked
+    assert main([*command, first, "--memory", str(house.memory), "--yes"]) == 0
 
 
 def test_what_was_taken_back_is_not_put_over_what_came_since(house: House, capsys: pytest.CaptureFixture[str]) -> None:
