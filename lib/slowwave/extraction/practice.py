@@ -36,6 +36,8 @@ _MOST_WORDS = 5
 _MOST_LINE = 110
 _MOST_NAMED = 3
 _MOST_SHOWN = 6
+# checks for one purpose are a routine; of those that any agent tries untold so many together are how a project works
+_PURPOSES, _PROGRAMS = 2, 3
 # How likely each kind is worth loading (docs/decisions/0030): of routines of one session readers wanted 3 in 14, so
 # they wait until several sessions show the same; checks before a commit 4 in 7.
 _GATE, _TOGETHER, _OWN, _COMMON = 0.66, 0.6, 0.4, 0.3
@@ -45,6 +47,7 @@ def practice(reading: Reading) -> Iterator[Note]:
     """Yield the gate of a session, or else its routines, and its cures."""
     runs = [item for item in reading.items if isinstance(item, Ran)]
     yield from _gate(reading) or _together(runs) or _routines(runs)
+    yield from _stays(runs)
     yield from _cures(reading)
 
 
@@ -76,15 +79,20 @@ def _gate(reading: Reading) -> list[Note]:
 
 
 def _together(runs: Sequence[Ran]) -> list[Note]:
-    """Return all checks of the project's own that passed in a session, where they are for several purposes."""
-    proven: dict[Purpose, dict[str, Ran]] = {}
+    """Return the checks that passed in a session: the project's own for two purposes, or else three of any kind."""
+    every: dict[Purpose, dict[str, Ran]] = {}
     for ran in runs:
         for command in ran.run.commands:
             is_check = command.purpose in _WHAT and command.purpose != "build" and command.outcome == "succeeded"
-            if is_check and is_general(command) and _is_own(command.text):
-                proven.setdefault(command.purpose, {}).setdefault(command.text, ran)
-    if len(proven) < 2:  # noqa: PLR2004 - for one purpose it is a routine
-        return []
+            if is_check and is_general(command):
+                every.setdefault(command.purpose, {}).setdefault(command.text, ran)
+    own = {purpose: {text: ran for text, ran in of.items() if _is_own(text)} for purpose, of in every.items()}
+    proven = {purpose: of for purpose, of in own.items() if of}
+    if len(proven) < _PURPOSES:
+        proven = every
+        programs = {text.split()[0] for of in proven.values() for text in of}
+        if len(proven) < _PURPOSES or len(programs) < _PROGRAMS:
+            return []
     calls = {text: ran for of in proven.values() for text, ran in of.items()}
     shown = tuple(sorted(calls.values(), key=lambda ran: ran.order))[:_MOST_SHOWN]
     quote = "; ".join(calls)
@@ -178,9 +186,15 @@ _ONE_OFF = re.compile(r"(?<![\w.])/(?:private/)?(?:tmp|var/(?:tmp|folders))/|\bw
 # a checker that names a place ran, and found something there
 _PLACE = re.compile(r"^\S+?[:(]\d+\b")
 _CANNOT_RUN = (126, 127)
+_NO_FOLDER = re.compile(r"\bcd: .*(?:No such file|does not exist)|\bcannot find (?:the )?path\b", re.IGNORECASE)
+# zsh runs nothing where a pattern fits no file
+_NO_MATCH = re.compile(r"^(?:zsh|\(eval\)):(?:\d+:)? no matches found: (\S+)")
 # how shells name a program that they do not find
 _MISSING = re.compile(r"(?:^|: )([A-Za-z][\w.+-]*): command not found$|: command not found: ([A-Za-z][\w.+-]*)$")
 _WORD = re.compile(r"[\w.+-]+")
+_PARTS = re.compile(r"[^a-z]+")
+# what projects call a script that mends what their checks find
+_MENDS = frozenset({"fix", "autofix", "write", "format", "fmt"})
 _FETCHING = frozenset({"curl", "wget", "git", "brew", "apt", "apt-get", "npx", "uvx", "bunx", "gh", "docker"})
 _MOST_CAUSE_WORDS = 8
 # of a cause: the class or code of an error, options, names in quotes
@@ -201,7 +215,7 @@ def _cures(reading: Reading) -> Iterator[Note]:
         if not isinstance(failed, Ran) or failed.run.ok or not failed.cause or failed.line in told:
             continue
         told.add(failed.line)
-        if found := _lacking(failed, reading) or _in_folder(failed, reading):
+        if found := _lacking(failed, reading) or _in_folder(failed, reading) or _unquoted(failed, reading):
             yield found
             continue
         tried = next((c for c in failed.run.commands if c.outcome == "failed"), None)
@@ -221,6 +235,40 @@ def _lacking(failed: Ran, reading: Reading) -> Note | None:
     return Note("cure", "pattern", f"`{name}` is not installed here", _CURE, "command_outcome", (failed,), failed.cause)
 
 
+def _stays(runs: Sequence[Ran]) -> Iterator[Note]:
+    """Yield that calls begin in the folder where the one before ended: a way that had worked does not exist from there.
+
+    Clients differ in that, and an agent that does not know it runs things in the wrong place without a word.
+    """
+    gone: dict[str, Ran] = {}
+    for ran in runs:
+        folder = _folder(ran)
+        if not folder or folder[0] in "/~":
+            continue
+        if ran.run.ok:
+            gone.setdefault(folder, ran)
+        elif folder in gone and _NO_FOLDER.search(ran.cause):
+            line = f"The shell stays in the folder of the call before: `cd {folder}` works once; use absolute paths"
+            shown = (gone[folder], ran)
+            yield Note("cure", "pattern", line, _CURE, "command_outcome", shown, ran.cause, "cmd:cd", "stays")
+            return
+
+
+def _unquoted(failed: Ran, reading: Reading) -> Note | None:
+    """Return that the shell refuses patterns that no file matches, where the same word in quotes worked later."""
+    found = _NO_MATCH.search(failed.cause)
+    if not found or found[1] not in failed.line:
+        return None
+    quoted = f"'{found[1]}'", f'"{found[1]}"'
+    for item in _behind(failed, reading):
+        if isinstance(item, Ran) and item.run.ok and any(word in item.line for word in quoted):
+            line = "The shell is zsh: a word with `?`, `*` or `[` that no file matches has to be quoted"
+            return Note(
+                "cure", "pattern", line, _CURE, "command_outcome", (failed, item), failed.cause, "cmd:zsh", "zsh"
+            )
+    return None
+
+
 def _cure(failed: Ran, tried: Proven, reading: Reading) -> Iterator[Note]:
     """Yield what made a failed command work, if one thing did and nothing else was changed meanwhile."""
     between: list[tuple[Ran, Proven]] = []
@@ -231,18 +279,24 @@ def _cure(failed: Ran, tried: Proven, reading: Reading) -> Iterator[Note]:
             is_alone = is_alone and item.speaker != "person"
             continue
         for command in item.run.commands:
-            if command.outcome == "succeeded" and _typed(command) == _typed(tried):
+            if _works(command) and _typed(command) == _typed(tried):
                 if len(between) == 1 and is_alone and _is_step(between[0][1], failed, tried, reading):
                     ran, step = between[0]
                     folder = _folder(ran) if _folder(ran) not in ("", _folder(item)) else ""
                     where = f" in `{folder}`" if folder else ""
-                    what = f"`{_typed(tried)}` fails{_told(failed.cause)} until `{_typed(step)}` was run{where}"
+                    if _mends(step, tried, failed):
+                        what = f"`{_typed(step)}`{where} mends what `{_typed(tried)}` finds"
+                    else:
+                        needs = "needs a fresh build: it " if step.purpose == "build" else ""
+                        cause = _told(failed)
+                        what = f"`{_typed(tried)}` {needs}fails{cause} until `{_typed(step)}` was run{where}"
                     yield _note(what, (failed, ran, item), failed.cause, step)
                 return
-            if command.outcome == "succeeded" and _is_other_way(tried, command, failed.cause):
+            is_other = command.outcome == "succeeded" and not _mends(command, tried, failed)
+            if is_other and _is_other_way(tried, command, failed.cause):
                 # after a step nobody knows which of the two it was
                 if not between and _is_broken(failed, tried, item, command, reading):
-                    yield _note(_other_way(tried, command, failed.cause), (failed, item), failed.cause, command)
+                    yield _note(_other_way(tried, command, failed), (failed, item), failed.cause, command)
                 return
             if command.outcome != "failed" and _may_change(command):
                 between.append((item, command))
@@ -272,7 +326,7 @@ def _in_folder(failed: Ran, reading: Reading) -> Note | None:
             folder = _folder(item)
             if not folder or folder == _folder(failed) or _ONE_OFF.search(folder) or len(_typed(first)) > _MOST_LINE:
                 return None
-            what = f"`{_typed(first)}` fails{_told(failed.cause)}; in `{folder}` it works"
+            what = f"`{_typed(first)}` fails{_told(failed)}; in `{folder}` it works"
             return _note(what, (failed, item), failed.cause, first)
         if any(map(_may_change, item.run.commands)):
             return None
@@ -309,8 +363,15 @@ def _is_step(step: Proven, failed: Ran, tried: Proven, reading: Reading) -> bool
     if max(len(call), len(_typed(tried))) > _MOST_LINE or _ONE_OFF.search(step.text):
         return False
     if _has_findings(failed, tried) and step.purpose in {tried.purpose, "lint", "format"}:
-        return False  # it mended what was found
+        return _mends(step, tried, failed)
     return not _was_done(step, reading.items[: failed.order])
+
+
+def _mends(step: Proven, tried: Proven, failed: Ran) -> bool:
+    """Say whether a step is the project's own way to mend what a check of it found; other ones any agent tries."""
+    if step.purpose not in ("lint", "format") or not _is_own(step.text) or not is_general(step):
+        return False
+    return bool(_MENDS.intersection(_PARTS.split(step.text))) and _has_findings(failed, tried)
 
 
 def _was_done(step: Proven, before: Sequence[Item]) -> bool:
@@ -348,6 +409,11 @@ def _has_findings(failed: Ran, tried: Proven) -> bool:
     return _PLACE.match(failed.cause) is not None or not setup_error(failed.cause)
 
 
+def _works(command: Proven) -> bool:
+    """Say whether a call that had failed works now: behind a pager only the end of the old complaint shows it."""
+    return command.outcome == "succeeded" or command.seems_well
+
+
 def _typed(command: Proven) -> str:
     """Return a command with the environment that it was given."""
     return f"{command.setting} {command.text}".strip()
@@ -378,12 +444,13 @@ def _refused(tried: Proven, works: Proven, cause: str) -> set[str]:
     return refused - {*works.text.split()} if is_same else set()
 
 
-def _other_way(tried: Proven, works: Proven, cause: str) -> str:
+def _other_way(tried: Proven, works: Proven, failed: Ran) -> str:
     """Return which call works in place of another; of long ones what they are for, and what was refused."""
     if max(len(_typed(works)), len(_typed(tried))) <= _MOST_LINE:
-        return f"`{_typed(tried)}` fails{_told(cause)}; `{_typed(works)}` works"
+        return f"`{_typed(tried)}` fails{_told(failed)}; `{_typed(works)}` works"
     action = " ".join(word for word in tried.text.split()[:2] if not _picks(word))
-    return f"`{action} {' '.join(sorted(_refused(tried, works, cause)))}` fails{_told(cause)}; `{action}` works"
+    refused = " ".join(sorted(_refused(tried, works, failed.cause)))
+    return f"`{action} {refused}` fails{_told(failed)}; `{action}` works"
 
 
 def _note(text: str, shown: tuple[Ran, ...], cause: str, cure: Proven) -> Note:
@@ -392,11 +459,13 @@ def _note(text: str, shown: tuple[Ran, ...], cause: str, cure: Proven) -> Note:
     return Note("cure", "pattern", text, _CURE, "command_outcome", shown, cause, doubt=doubt)
 
 
-def _told(cause: str) -> str:
+def _told(failed: Ran) -> str:
     """Return what a memory says of a cause: a program prints whatever it likes, and a sentence would be an order.
 
-    The complaint about a call is told in its own words where it is short; of the rest what it names is enough.
+    The complaint about a call is told in its own words where it is short; of the rest what it names is enough. Files
+    are called as in the project.
     """
+    cause = failed.cause.replace(f"{failed.cwd}/", "") if failed.cwd else failed.cause
     if len(cause.split()) <= _MOST_CAUSE_WORDS and complaint_in(cause):
         return f" ({cause})"
     named = list(dict.fromkeys(_NAMED.findall(cause)))[:_MOST_NAMED]

@@ -8,7 +8,7 @@ matters.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from slowwave.shell.grammar import Chain, Command, Group, Pipeline, Script, script_in, script_of
@@ -16,7 +16,7 @@ from slowwave.shell.purposes import Purpose, is_ask, is_tool, purpose_of
 
 # What the output of a command says: its exit code, whether its tests passed, and the line that tells why it failed.
 
-Verdict = Literal["passed", "failed", "nothing", ""]
+Verdict = Literal["passed", "clean", "failed", "nothing", ""]
 
 CAUSE_CHARS = 160
 _MOST_LINES = 60
@@ -33,7 +33,7 @@ _SETUP_ERROR = re.compile(
     r"|does not contain main module|cannot find main module|go\.mod file not found"
     r"|externally-managed-environment|Connection refused|ECONNREFUSED|address already in use"
     r"|requires (?:python|node|go)|Unsupported engine|version .{0,30} (?:is )?required"
-    r"|not installed|could not be found|Could not find|is not a valid|must be run (?:from|as|in)"
+    r"|no matches found: |not installed|could not be found|Could not find|is not a valid|must be run (?:from|as|in)"
     r"|not allowed|authentication required|please (?:run|install|set|use)|did you mean"
     # a variable or a setting that has no value; names of variables are in capitals
     r"|(?-i:\b[A-Z][A-Z0-9]{0,40}(?:_[A-Z0-9]{1,40}){1,8}\b|\b(?:PORT|HOST|TOKEN|[A-Z]{0,20}HOME|EDITOR)\b)"
@@ -60,6 +60,8 @@ _EXIT_BEHIND = re.compile(r"(?:^|\n)Command exited with code (\d+)\s*\Z")
 _HEAD = re.compile(
     r"\A(?:(?:Chunk ID|Wall time|Original token count|Output|Exit code|Process exited with code)\b[^\n]*\n){1,5}"
 )
+# client: Claude Code and pi say so of a command that printed nothing
+_SILENT = re.compile(r"\A\s*\((?:Bash completed with )?no output\)\s*\Z")
 # client: Codex and Claude Code answer so while the command still runs
 _STILL_RUNS = re.compile(
     r"\A\s*(?:(?:Chunk ID|Wall time)[^\n]*\n){0,2}Process running with session ID (\d+)"
@@ -99,6 +101,10 @@ _PASSES = re.compile(
     r"|^(?:# |\u2139 )?pass [1-9]|^test result: ok\. [1-9]|^Ran [1-9]\d* tests?\b|^(?:Passed!|BUILD SUCCESS)",
     re.MULTILINE,
 )
+# how linters, formatters and type checkers count: what they found none of, and what they found some of
+_COUNTED = r"(?:\w+ )?(?:issues?|errors?|problems?|warnings?|violations?|offenses?|diagnostics?)\b"
+_CLEAN = re.compile(rf"\b(?:no|0) {_COUNTED}|\ball checks passed\b", re.IGNORECASE)
+_UNCLEAN = re.compile(rf"\b[1-9]\d* {_COUNTED}", re.IGNORECASE)
 _NOTHING = re.compile(
     r"\bno tests? (?:ran|found|collected|to run|were found)\b|\bcollected 0 items\b|\[no test files\]"
     r"|\[no tests to run\]"
@@ -145,17 +151,20 @@ def is_refused(output: str) -> bool:
 
 
 def printed(output: str) -> str:
-    """Return a result without the lines that the client put before what the command printed."""
-    return _HEAD.sub("", output)
+    """Return a result without the words of the client: before what the command printed, or where it printed nothing."""
+    text = _HEAD.sub("", output)
+    return "" if _SILENT.match(text) else text
 
 
 def verdict_of(text: str) -> Verdict:
-    """Return what the summary of a test runner says: failures, passes, or that it ran nothing; "" without one."""
+    """Return what the summary of a check says: failures, passes, no findings, or that it ran nothing; "" without one."""
     if _FAILURES.search(text):
         return "failed"
     if _PASSES.search(text):
         return "passed"
-    return "nothing" if _NOTHING.search(text) else ""
+    if _NOTHING.search(text):
+        return "nothing"
+    return "clean" if _CLEAN.search(text) and not _UNCLEAN.search(text) else ""
 
 
 def complaint_in(text: str) -> str:
@@ -164,6 +173,10 @@ def complaint_in(text: str) -> str:
     if len(lines) > _MOST_COMPLAINT_LINES:
         return ""
     return next((line for line in lines if _COMPLAINS.match(line) and setup_error(line)), "")
+
+
+def _complains(text: str) -> bool:
+    return _RAISED.search(text) is not None or any(map(_COMPLAINS.match, text.splitlines()))
 
 
 def told_code(text: str) -> int | None:
@@ -207,6 +220,8 @@ _PREPARES = frozenset({
     "unset", "wait", "exit", "return", "local", "declare", "readonly", "shopt", "trap", "alias", "break", "continue",
     "false", "ulimit", "setopt",
 })
+# what names itself when it fails, so that in a failed line without its name something behind it failed
+_SIGNS = frozenset({"rm", "cp", "mv", "ln", "touch", "chmod", "rmdir"})
 # what only asks for something that decides on what comes behind it
 _TESTS = frozenset({"test", "[", "[["})
 # what only cuts or shows the output of the command before it
@@ -222,7 +237,7 @@ _FILTERS = frozenset({
 _KEEP_END = frozenset({"tail", "cat", "tee", "less", "more"})
 _STANDS_FOR_CODE = re.compile(r"\$(?:\?|\{PIPESTATUS\[0\]\}|\{pipestatus\[1\]\})")
 _OF_FIRST = re.compile(r"pipestatus", re.IGNORECASE)
-_BUILTIN_FAILED = re.compile(r"\b(?:cd|pushd|source|export|mkdir): ")
+_BUILTIN_FAILED = re.compile(rf"\b(?:cd|pushd|source|export|mkdir|{'|'.join(sorted(_SIGNS))}): ")
 _MISSING = re.compile(
     r"([^\s:'\"`]+): (?:(?:command )?not found|No such file|Permission denied|cannot execute)|command not found: (\S+)"
 )
@@ -248,6 +263,8 @@ class Proven:
     purpose: Purpose  # what such commands are run for
     outcome: Outcome  # what is certain of how it ended; "unknown" also of what only asked or pretended
     setting: str = ""  # the assignments before it, which hold for it alone
+    # the line ended well and showed what it printed, if not all of it: in no line of that a program complains
+    seems_well: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +300,10 @@ def run_of(line: str, output: str, *, is_error: bool) -> Run:
         _hear(found, text)
     heard = any(one.is_heard and one.outcome == "failed" for one in found)
     ok = state == "succeeded" and not told and not heard and not is_refused(output)
-    return Run(line, tuple(one.proven() for one in found), ok, code if told is None else told)
+    commands = tuple(one.proven() for one in found)
+    if ok and len(found) == 1 and commands[0].outcome == "unknown" and not found[0].is_sifted and text.strip():
+        commands = (replace(commands[0], seems_well=not _complains(text)),)
+    return Run(line, commands, ok, code if told is None else told)
 
 
 def _ends(text: str) -> str:
@@ -305,7 +325,8 @@ class _Seen:
     outcome: Outcome  # what the exit state proves
     needed: list["_Seen"] = field(default_factory=list["_Seen"])  # the commands that have succeeded if this one has run
     is_apart: bool = False  # it runs beside the line, or perhaps not at all
-    is_cut: bool = False  # of its output only a part was shown
+    is_cut: bool = False  # the end of its output may not have been shown
+    is_sifted: bool = False  # of its output only chosen lines were shown
     is_heard: bool = False  # the outcome comes from the output
 
     def proven(self) -> Proven:
@@ -378,7 +399,7 @@ class _Walk:
             operator = chain.operators[at - 1]
             if (state, operator) in (("succeeded", "&&"), ("failed", "||")):
                 states[at] = state
-            elif state == "failed" and all(map(_only_prepares, chain.pipelines[:at])):
+            elif state == "failed" and all(map(_fails_by_name, chain.pipelines[:at])):
                 states[at] = "unknown" if _BUILTIN_FAILED.search(self._text) else "failed"
                 return states
             else:
@@ -398,6 +419,7 @@ class _Walk:
         cuts = [part for part in pipeline.parts[1:] if not (isinstance(part, Command) and part.program in _KEEP_END)]
         for one in self._found[begin:]:
             one.is_cut = one.is_cut or bool(cuts)
+            one.is_sifted = one.is_sifted or not all(map(_shows_a_stretch, cuts))
         self._filtered(last, state, is_first=not before)
 
     def _filtered(self, part: Command | Group, state: Outcome, *, is_first: bool = False) -> None:
@@ -444,7 +466,7 @@ def _hear(found: Sequence[_Seen], text: str) -> None:
     checks = [one for one in found if one.purpose in CHECKS]
     # of a check of code that ended well the summary tells nothing more
     is_open = len(checks) == 1 and (checks[0].outcome == "unknown" or checks[0].purpose in _REPORTS)
-    verdict = verdict_of(text) if is_open else ""
+    verdict = (verdict_of(text) if text.strip() else _silent(found)) if is_open else ""
     for one in checks:
         ran_nothing = verdict == "nothing" and one.purpose in _REPORTS
         lists_some = one.purpose == "lint" and one.command.program in _LIST and len(found) == 1 and bool(text.strip())
@@ -452,9 +474,10 @@ def _hear(found: Sequence[_Seen], text: str) -> None:
             one.outcome = "unknown"
         if one.outcome != "unknown" or one.is_apart:
             continue
+        passes = ("passed",) if one.purpose in _REPORTS else ("clean",)
         if verdict == "failed":
             _settle(one, "failed")
-        elif verdict == "passed" and one.purpose in _REPORTS and not one.is_cut:
+        elif verdict in passes and not (one.is_cut if text.strip() else one.is_sifted):
             _settle(one, "succeeded")
     _hear_complaints([one for one in found if one.outcome == "unknown" and not one.is_apart], text)
 
@@ -472,6 +495,11 @@ def _hear_complaints(open_ones: Sequence[_Seen], text: str) -> None:
         complaint = complaint_in(text)
         if complaint and not _BUILTIN_FAILED.search(complaint):
             _settle(open_ones[0], "failed")
+
+
+def _silent(found: Sequence[_Seen]) -> Verdict:
+    """Return what it says that a line printed nothing: what looks for faults in code has found none."""
+    return "clean" if len(found) == 1 and not found[0].command.writes else ""
 
 
 def _settle(one: _Seen, outcome: Outcome) -> None:
@@ -496,5 +524,13 @@ def _is_own(program: str) -> bool:
     return "/" in program and not program.startswith("/")
 
 
-def _only_prepares(pipeline: Pipeline) -> bool:
-    return all(isinstance(part, Command) and (part.program in _PREPARES or not part.words) for part in pipeline.parts)
+def _shows_a_stretch(part: Command | Group) -> bool:
+    return isinstance(part, Command) and (
+        part.program == "head" or [word.text for word in part.words[:2]] == ["sed", "-n"]
+    )
+
+
+def _fails_by_name(pipeline: Pipeline) -> bool:
+    """Say whether commands only prepare the ground for what comes next, and tell who they are where they fail."""
+    known = _PREPARES | _SIGNS
+    return all(isinstance(part, Command) and (part.program in known or not part.words) for part in pipeline.parts)

@@ -169,7 +169,14 @@ def test_a_check_that_found_something_is_not_broken(tmp_path: Path) -> None:
     for said in found_by:
         talk = Talk().bash("bun run lint", f"$ biome check --error-on-warnings\n{said}", 1).bash("bun run lint:fix")
         assert texts("cure", tmp_path, talk) == []
-        assert texts("cure", tmp_path, talk.bash("bun run lint")) == []
+        told = texts("cure", tmp_path, talk.bash("bun run lint"))
+        assert told == ["`bun run lint:fix` mends what `bun run lint` finds"]
+
+
+@pytest.mark.parametrize("step", ["ruff check --fix .", "make lint-docs", "pnpm lint:fix src/a.ts"])
+def test_what_mends_findings_is_told_where_the_project_has_a_script_for_it(tmp_path: Path, step: str) -> None:
+    talk = Talk().bash("make lint", "a.py:3: F401 unused", 1).bash(step).bash("make lint")
+    assert texts("cure", tmp_path, talk) == []
 
 
 def test_what_works_again_by_itself_needs_no_other_call(tmp_path: Path) -> None:
@@ -201,7 +208,7 @@ def test_another_action_of_the_same_program_cures_nothing(tmp_path: Path) -> Non
 def test_the_one_step_in_between_is_the_cure(tmp_path: Path) -> None:
     talk = Talk().bash("make check", "error: type Message has no field id", 2).bash("make build").bash("make check")
     (cure,) = found("cure", tmp_path, talk)
-    assert cure.text == "`make check` fails until `make build` was run"
+    assert cure.text == "`make check` needs a fresh build: it fails until `make build` was run"
     assert len(cure.items) == 3
 
 
@@ -210,7 +217,7 @@ def test_what_was_built_before_grows_stale_with_its_sources(tmp_path: Path) -> N
     for changed in (edited(Talk().bash("make build")), Talk().bash("make build").bash("git rebase main")):
         talk = changed.bash("make check", failing, 2).bash("cd packages/core && make build").bash("make check")
         (told,) = texts("cure", tmp_path, talk)
-        assert told == "`make check` fails until `make build` was run in `packages/core`"
+        assert told == "`make check` needs a fresh build: it fails until `make build` was run in `packages/core`"
 
 
 def test_what_lies_between_and_only_looks_is_no_step(tmp_path: Path) -> None:
@@ -231,6 +238,49 @@ def test_where_a_command_is_set_up_to_work_is_told(tmp_path: Path) -> None:
         assert not any(" in `" in text for text in texts("cure", tmp_path, talk))
     talk = Talk().bash("go build ./...", "main.go:3: undefined: Fire", 1).bash("cd src && go build ./...")
     assert not any(" in `" in text for text in texts("cure", tmp_path, talk))
+
+
+def test_that_the_shell_stays_where_it_went_is_told_once(tmp_path: Path) -> None:
+    gone = "bash: line 1: cd: src: No such file or directory"
+    talk = Talk().bash("cd src && go vet ./...").bash("cd src && go build ./...", gone, 1)
+    (note,) = found("cure", tmp_path, talk.bash("cd src && gofmt -l .", gone, 1))
+    assert note.text == "The shell stays in the folder of the call before: `cd src` works once; use absolute paths"
+    assert (note.key, len(note.items), note.quote) == ("cmd:cd", 2, gone)
+    # what never worked may not exist; a whole path leads there from everywhere
+    for first in ("cd lib && go vet ./...", "ls"):
+        assert texts("cure", tmp_path, Talk().bash(first).bash("cd src && go build ./...", gone, 1)) == []
+    gone = gone.replace("src", "/src")
+    assert texts("cure", tmp_path, Talk().bash("cd /src && ls").bash("cd /src && make", gone, 1)) == []
+
+
+@pytest.mark.parametrize("shell", ["zsh:1:", "(eval):1:", "zsh:"])
+def test_a_shell_that_refuses_what_is_not_quoted_is_named(tmp_path: Path, shell: str) -> None:
+    refused = f"{shell} no matches found: repos/a/b?ref=x"
+    talk = Talk().bash("gh api repos/a/b?ref=x --jq .name", refused, 1)
+    assert texts("cure", tmp_path, talk) == []
+    (told,) = texts("cure", tmp_path, talk.bash("gh api 'repos/a/b?ref=x' --jq .name", "b"))
+    assert told == "The shell is zsh: a word with `?`, `*` or `[` that no file matches has to be quoted"
+
+
+def test_what_only_a_pager_hides_the_end_of_works_where_nothing_complains(tmp_path: Path) -> None:
+    broken = f"SyntaxError: no export 'mergeSettings' in '{CWD}/packages/core/dist/index.js'"
+
+    def session(again: str, output: str) -> Talk:
+        return Talk().bash("bun cli.ts skills", broken, 1).bash("bun run build").bash(again, output)
+
+    told = "fails (SyntaxError, 'mergeSettings', 'packages/core/dist/index.js') until `bun run build` was run"
+    shown = "bench: measures errors\n## Error handling: none"
+    for ways, works in (("| sed -n '1,99p'", True), ("| head -20", True), ("| grep bench", False), ("", True)):
+        again = texts("cure", tmp_path, session(f"bun cli.ts skills {ways}", shown))
+        assert again == ([f"`bun cli.ts skills` needs a fresh build: it {told}"] if works else [])
+    assert texts("cure", tmp_path, session("bun cli.ts skills | head", broken)) == []
+
+
+def test_three_checks_that_any_agent_tries_are_how_a_project_is_checked(tmp_path: Path) -> None:
+    talk = Talk().bash("go test ./...", "ok  example.com/a 0.3s").bash("gofmt -l .", "")
+    assert found("checks", tmp_path, talk) == []
+    (note,) = found("checks", tmp_path, talk.bash("golangci-lint run ./... 2>&1 | tail -20", "0 issues."))
+    assert note.text == "Changes are checked with `go test ./...`, `gofmt -l .`, `golangci-lint run ./...`"
 
 
 def test_of_a_long_call_what_was_refused_is_told(tmp_path: Path) -> None:
@@ -271,7 +321,7 @@ def test_a_cure_that_installs_or_fetches_something_waits_for_a_person(tmp_path: 
         Talk().bash("make check", REFUSED, 1).bash("cat a > b").bash("make build").bash("make check"),
         Talk().bash("make check", REFUSED, 1).person("it is up now").bash("make build").bash("make check"),
         Talk().bash("make check", REFUSED, 1).bash("cp -r /tmp/x-17/a .").bash("make check"),
-        Talk().bash("make check", "3 files are formatted badly: error", 1).bash("make fmt").bash("make check"),
+        Talk().bash("make check", "3 files are formatted badly: error", 1).bash("ruff format .").bash("make check"),
     ],
     ids=[
         "two steps",

@@ -241,3 +241,32 @@ def test_only_errors_of_the_set_up_are_taken(output: str, line: str) -> None:
 )
 def test_the_cause_of_a_failure(output: str, line: str) -> None:
     assert cause_of(output) == line
+
+
+@pytest.mark.parametrize(
+    ("line", "output", "proof"),
+    [
+        ("go vet ./... 2>&1 | head -50", "", "+"),
+        ("go vet ./... 2>&1 | tail -5", "(Bash completed with no output)", "+"),
+        ("go vet ./... 2>&1 | grep -v unsafe", "", "?"),
+        ("go vet ./... > vet.log 2>&1 | tail", "", "?"),
+        ("go vet ./...; mypy . | tail", "", "??"),
+        ("golangci-lint run | tail -3", "0 issues.", "+"),
+        ("golangci-lint run | grep issues", "0 issues.", "?"),
+        ("ruff check . | tail -3", "All checks passed!", "+"),
+        ("mypy . | tail -1", "Success: no issues found in 3 source files", "+"),
+        ("eslint . | tail -1", "2 problems (0 errors, 2 warnings)", "?"),
+        ("pytest | tail", "", "?"),
+        ("pytest | tail", "no errors", "?"),
+    ],
+)
+def test_what_a_filter_lets_through_of_a_check_of_code(line: str, output: str, proof: str) -> None:
+    assert "".join(one[0] for one in proved(line, output)) == proof
+
+
+@pytest.mark.parametrize(
+    ("output", "proof"), [("SyntaxError: x", "?-"), ("rm: cannot remove 'a': Is a directory", "??"), ("", "?-")]
+)
+def test_what_names_itself_when_it_fails_has_not_failed_without_its_name(output: str, proof: str) -> None:
+    proven = proved("rm -rf a && bun cli.ts eval", f"Exit code 1\n{output}", is_error=True)
+    assert "".join(one[0] for one in proven) == proof
