@@ -157,7 +157,7 @@ def printed(output: str) -> str:
 
 
 def verdict_of(text: str) -> Verdict:
-    """Return what the summary of a check says: failures, passes, no findings, or that it ran nothing; "" without one."""
+    """Return what the summary of a check says: failures, passes, no findings, nothing run; "" without one."""
     if _FAILURES.search(text):
         return "failed"
     if _PASSES.search(text):
