@@ -81,7 +81,7 @@ def _claims() -> dict[str, list[Claim]]:
             found["c"].append(Claim(weights.settles(one.dialog, pieces_of(one.words)), _worth(one), one.repository))
     # what reads like a document waits, so that its confidence claims nothing
     for one in train.typed(real, {name: weights.document for name, weights in known.items()}):
-        confidence = known[one.repository].wish(one.words)
+        confidence = known[one.repository].wish(one.words, one.features)
         found["p"].append(Claim(confidence, _worth(one), one.repository))
     return found
 

@@ -18,6 +18,7 @@ SECTIONS = {
     "gold": "rows_gold",
     "reader": "rows_reader",
     "fresh": "rows_fresh",
+    "people": "rows_people",
     "decisions": "rows_decisions",
     "calibration": "rows_calibration",
     "junk": "rows_junk",

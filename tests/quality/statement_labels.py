@@ -65,6 +65,7 @@ class Judged:
         message: the rank of its message in the session.
         dialog: what tells the wording of a choice in a dialog.
         whose: features of whose words it is, of what a person typed.
+        is_own: a person's words are their own, as far as somebody said.
     """
 
     session: str
@@ -76,6 +77,7 @@ class Judged:
     message: int = 0
     dialog: frozenset[str] = frozenset()
     whose: frozenset[str] = frozenset()
+    is_own: bool = True
 
     @property
     def repository(self) -> str:

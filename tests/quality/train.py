@@ -31,7 +31,7 @@ from slowwave.extraction.classifier import (
 from slowwave.extraction.voice import is_pasted, written_like
 from slowwave.memory.model import CATEGORIES
 from tests.quality.statement_labels import Judged, every
-from tests.quality.typed_messages import Sentence, bare, framed, written
+from tests.quality.typed_messages import Sentence, bare, contrasts, framed, written
 from tests.quality.written_sessions import written_dialogs, written_sessions
 
 NOTES = Path(__file__).parent / "typed" / "notes.txt"
@@ -49,6 +49,8 @@ _WORTH = (0.0, _ARGUABLE, 1.0)
 _FRAMED, _ALONE = 0.5, 4.0
 # what people type in real sessions, and what of it readers took for their wish, is their own
 _OWN, _WISHED = 1.0, 4.0
+# what tells by itself whether others' wishes are meant is the finest difference of all
+_CONTRASTED = 3.0
 # written sessions say how wordings rank, real ones how often they are worth it
 _REAL = 2
 _FOLDS = 8
@@ -63,7 +65,12 @@ _DOCUMENT = {"strength": 0.3, "of_pieces": 3.0, "least": 0.15, "least_piece": 0.
 # a message of more statements may be pasted; people's words are few beside an assistant's
 _SHORT, _PERSONS = 2, 3.0
 # how useful as a line of its own, by grade and whether it can be understood alone
-_USEFUL = {(2, True): 1.0, (2, False): 0.7, (1, True): 0.6, (1, False): 0.2}
+_USEFUL = {(2, True): 1.0, (2, False): 0.35, (1, True): 0.5, (1, False): 0.1}
+# what tells the place of a sentence: in its message, amid what was done, and behind what; a rule may come at any time
+_OF_PLACE, _OF_TURN = ("p|p:", "p|r:"), ("p|p:turn", "p|r:begins")
+_PLACED, _LEAST_PLACED, _LEAST_PLACE = 0.1, 25, 0.02
+# with less than was fitted the likeliest ones are as good, and single messages are not judged by where they stand
+_OF_FITTED = 0.7
 _CHOSEN = {"strength": 0.3, "of_pieces": 3.0, "least": 0.05, "least_piece": 0.2}
 _VOICED = {"strength": 0.5, "of_pieces": 6.0}
 _NOTED = {"strength": 0.5, "of_names": 2.0, "of_pieces": 6.0, "least": 0.05, "least_piece": 0.25}
@@ -266,7 +273,7 @@ def typed_examples(judged: Iterable[Judged], messages: Iterable[Sentence]) -> li
         place, weight = (one.session, _WRITTEN_WEIGHT) if is_written(one) else (one.repository, _REAL_WEIGHT)
         found += _weighed((), _useful(one), place, weight, one.words)
     for message in messages:
-        if message.voice == "own":
+        if message.voice == "own" or message.is_contrast:
             found += _weighed((), _WORTH[message.keep], message.frame, _WRITTEN_WEIGHT, message.text)
     return found
 
@@ -366,19 +373,51 @@ def folds_of(judged: Iterable[Judged]) -> list[set[str]]:
     return folds
 
 
-def steps_of(judged: Sequence[Judged], heads: Mapping[str, Heads]) -> dict[Voice, tuple[tuple[float, float], ...]]:
+def place_head(judged: Iterable[Judged], heads: Mapping[str, Heads]) -> Head:
+    """Return what the place of typed sentences adds to their words, as these are judged by who has not seen them.
+
+    Args:
+        judged: what people typed in sessions.
+        heads: by repository, fitted without it.
+    """
+    examples: list[Example] = []
+    scores: list[float] = []
+    for one in judged:
+        names = [name for name in one.features if name.startswith(_OF_PLACE) and not name.startswith(_OF_TURN)]
+        weight = _WRITTEN_WEIGHT if is_written(one) else _REAL_WEIGHT
+        parts = list(_weighed(names, _useful(one), one.repository, weight, one.words))
+        examples += parts
+        scores += [heads[one.repository].typed.score(one.words)] * len(parts)
+    names = _numbered([e.features for e in examples], [e.place for e in examples], _LEAST_PLACED)
+    sparse, numpy = _from("scipy.sparse"), _from("numpy")
+    rows = sparse.hstack([numpy.array(scores)[:, None], _matrix([e.features for e in examples], names)]).tocsr()
+    model = _from("sklearn.linear_model").LogisticRegression(C=_PLACED, max_iter=3000)
+    model.fit(rows, [e.is_so for e in examples], sample_weight=[e.weight for e in examples])
+    # the words count as they do by themselves
+    scale = _OF_FITTED / float(model.coef_[0][0])
+    weights = _kept(names, model.coef_[0][1:], scale, _LEAST_PLACE)
+    return Head(round(float(model.intercept_[0]) * scale, _DIGITS), weights)
+
+
+def steps_of(
+    judged: Sequence[Judged], heads: Mapping[str, Heads], place: Head
+) -> dict[Voice, tuple[tuple[float, float], ...]]:
     """Return the steps that read off a score how often such statements were worth it, on repositories not seen.
 
     Args:
         judged: statements of sessions.
         heads: by repository, fitted without it.
+        place: what the place adds to the words of what was typed.
     """
     found: dict[Voice, tuple[tuple[float, float], ...]] = {}
     told = [j for j in judged if j.speaker == "a" and not is_written(j)]
     found["told"] = _steps([(heads[j.repository].worth.score(j.features), _worth(j)) for j in told])
     found["chosen"] = choice_steps(written_dialogs(), [j for j in judged if not is_written(j)])
     own = typed(judged, {name: head.document for name, head in heads.items()})
-    scored = [(heads[j.repository].typed.score(j.words), _useful(j), 1 if is_written(j) else _REAL) for j in own]
+    scored = [
+        (heads[j.repository].typed.score(j.words) + place.score(j.features), _useful(j), 1 if is_written(j) else _REAL)
+        for j in own
+    ]
     return {**found, "typed": _steps([(score, worth) for score, worth, times in scored for _ in range(times)])}
 
 
@@ -399,12 +438,15 @@ def voice_head(messages: Sequence[Sentence], own: Iterable[Judged]) -> Head:
 
     Names weigh more than for rules: what stands around a sentence tells whose it is, not that it sounds like a rule.
     """
-    weighed = [(s, 1.0) for s in (*messages, *bare())] + [
+    weighed = [(s, _CONTRASTED if s.is_contrast else 1.0) for s in (*messages, *bare())] + [
         (s, _ALONE if s.text == s.frame else _FRAMED) for s in framed()
     ]
     examples = [Example(s.whose, s.voice != "own", s.frame, weight, s.text) for s, weight in weighed]
-    real = (one for one in own if not is_written(one))
-    examples += [Example(r.whose, r.speaker != "p", r.repository, _WISHED if r.mark else _OWN, r.words) for r in real]
+    examples += [
+        Example(one.whose, not one.is_own, one.repository, _WISHED if one.mark else _OWN, one.words)
+        for one in own
+        if one.whose
+    ]
     return fit(examples, **_VOICED, least=_LEAST_VOICE)
 
 
@@ -428,9 +470,11 @@ def note_head(examples: Sequence[Example]) -> Head:
 
 def main() -> int:
     """Fit all heads and write them."""
-    judged, messages = [*every(), *written_sessions()], list(written())
-    heads = heads_of(judged, messages)
-    steps = steps_of(judged, heads_without(judged, messages))
+    judged, messages = [*every(), *written_sessions()], [*written(), *contrasts()]
+    heads, without = heads_of(judged, messages), heads_without(judged, messages)
+    own = typed(judged, {name: of.document for name, of in without.items()})
+    place = place_head(own, without)
+    steps = steps_of(judged, without, place)
     categories = category_heads([j for j in judged if not is_written(j)])
     weights = Weights(
         heads.worth,
@@ -438,15 +482,16 @@ def main() -> int:
         heads.typed,
         heads.document,
         categories,
-        voice_head(messages, typed(judged, document_heads(judged, messages))),
+        voice_head(messages, own),
         steps,
         note_head(noted()),
+        place,
     )
     # a line for each weight, so that a change shows which
     text = json.dumps(msgspec.to_builtins(weights), ensure_ascii=False, separators=(",\n", ":"))
     TARGET.write_text(f"{text}\n", encoding="utf-8")
     print(f"{len(judged)} statements of sessions, {len(messages)} typed sentences")
-    named = {name: getattr(weights, name) for name in ("worth", "choice", "document", "theirs", "note")}
+    named = {name: getattr(weights, name) for name in ("worth", "choice", "document", "theirs", "note", "place")}
     for name, head in named.items():
         print(f"{name}: {len(head.weights)} weights of names, {len(head.pieces)} of pieces")
     print(f"typed: {len(weights.typed.phrases)} weights of phrases, {len(weights.typed.endings)} of pieces")

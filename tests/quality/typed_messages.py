@@ -45,6 +45,7 @@ class Sentence:
         category: of what is worth it, or "".
         worth: features of its worth.
         whose: features of its voice.
+        is_contrast: it is of a message about what others want, and tells by itself whether the person means it.
     """
 
     frame: str
@@ -55,6 +56,13 @@ class Sentence:
     category: str
     worth: frozenset[str]
     whose: frozenset[str]
+    is_contrast: bool = False
+
+
+@cache
+def contrasts() -> tuple[Sentence, ...]:
+    """Return the sentences of messages about what others want: made their own by the person, or not."""
+    return tuple(replace(one, is_contrast=True) for one in written("contrast"))
 
 
 @cache

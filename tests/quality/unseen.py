@@ -17,7 +17,7 @@ import msgspec
 from slowwave.extraction.classifier import Weights
 from tests.quality import train
 from tests.quality.statement_labels import Judged, every
-from tests.quality.typed_messages import Sentence, written
+from tests.quality.typed_messages import Sentence, contrasts, written
 from tests.quality.written_sessions import written_dialogs, written_sessions
 
 KEPT = Path(__file__).parents[2] / "build"
@@ -38,7 +38,7 @@ def statements() -> tuple[Judged, ...]:
 @cache
 def unseen() -> dict[str, Weights]:
     """Return for each repository weights that know nothing of it."""
-    judged, messages = statements(), written()
+    judged, messages = statements(), (*written(), *contrasts())
     file = KEPT / f"unseen-{_digest(judged, messages)}.json"
     if not file.exists():
         KEPT.mkdir(exist_ok=True)
@@ -54,11 +54,12 @@ def _fitted(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str,
     for fold in train.folds_of(judged):
         others = [j for j in judged if j.repository not in fold]
         categories = train.category_heads([j for j in others if not train.is_written(j)])
-        steps = train.steps_of(others, heads)
-        theirs = train.voice_head(messages, [one for one in own if one.repository not in fold])
+        typed = [one for one in own if one.repository not in fold]
+        place = train.place_head(typed, heads)
+        steps, theirs = train.steps_of(others, heads, place), train.voice_head(messages, typed)
         for name in fold:
             of = heads[name]
-            found[name] = Weights(of.worth, choice, of.typed, of.document, categories, theirs, steps)
+            found[name] = Weights(of.worth, choice, of.typed, of.document, categories, theirs, steps, place=place)
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from slowwave.extraction.classifier import Surroundings, dialog
 from slowwave.extraction.offline import standing
+from slowwave.extraction.voice import spoken
 from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Option, Part, Ran, Reading, Said
 from slowwave.reading.pastes import parts_of
 from slowwave.reading.statements import statements
@@ -38,27 +39,53 @@ def written_sessions() -> tuple[Judged, ...]:
     found: list[Judged] = []
     for file in sorted(FOLDER.glob("sessions-*.jsonl")):
         for number, line in enumerate(file.read_text("utf-8").splitlines()):
-            found += _judged(f"written/{file.stem}-{number}/session", json.loads(line)["turns"])
+            row = json.loads(line)
+            # a person of their own wrote each of the first ones; of the others ten are of one project
+            place = row["project"] if _tells_voices(file.stem) else number
+            found += _judged(f"written/{file.stem}-{place}/{number}", row["turns"])
     return tuple(found)
 
 
-def _judged(session: str, turns: Sequence[dict[str, Any]]) -> Iterator[Judged]:
+def read_turns(turns: Sequence[dict[str, Any]]) -> tuple[Reading, dict[int, dict[str, Any]]]:
+    """Return a written session as it is read, and its turns by the rank of what was said in each."""
     reading = Reading()
-    marked: dict[int, list[tuple[str, Mark]]] = {}
+    given: dict[int, dict[str, Any]] = {}
     for turn in turns:
         for item in _items(turn, len(reading.items)):
             reading.items.append(item)
-        marked[len(reading.items) - 1] = [(words_of(m["t"]), _mark(m)) for m in turn.get("m", ())]
+        given[len(reading.items) - 1] = turn
+    return reading, given
+
+
+def _judged(session: str, turns: Sequence[dict[str, Any]]) -> Iterator[Judged]:
+    reading, given = read_turns(turns)
     around = Surroundings(reading)
-    for order, given in marked.items():
+    for order, turn in given.items():
         said = reading.items[order]
         assert isinstance(said, Said)
-        for statement in statements(said):
-            words = words_of(statement.text)
-            inside = [mark for text, mark in given if text in words or words in text]
-            mark = max(inside, key=lambda one: one.grade, default=None)
-            features = frozenset(around.features(statement))
-            yield Judged(session, said.speaker[0], standing(statement), statement.text, features, mark, order)
+        others = {words_of(text) for text in turn.get("o", ())}
+        every = statements(said)
+        for one in every:
+            words, mark = words_of(one.text), mark_in(turn, one.text)
+            features, whose = frozenset(around.features(one)), frozenset(spoken(one, every))
+            yield Judged(
+                *(session, said.speaker[0], standing(one), one.text, features, mark, order),
+                whose=whose if said.speaker == "person" and _tells_voices(session) else frozenset(),
+                is_own=words not in others,
+            )
+
+
+def mark_in(turn: dict[str, Any], text: str) -> Mark | None:
+    """Return what a reader said of a sentence of a turn that was typed."""
+    words = words_of(text)
+    marked = [(words_of(given["t"]), _mark(given)) for given in turn.get("m", ())]
+    inside = [mark for told, mark in marked if told in words or words in told]
+    return max(inside, key=lambda mark: mark.grade, default=None)
+
+
+def _tells_voices(name: str) -> bool:
+    """Say whether somebody said of every sentence in a file of sessions whose it is."""
+    return "sessions-c" in name
 
 
 def _mark(given: dict[str, Any]) -> Mark:
@@ -72,7 +99,7 @@ def _items(turn: dict[str, Any], order: int) -> Iterator[Meaning]:
         return order + number, (), "", None, ""
 
     if "p" in turn:
-        yield Said(*place(0), "person", parts_of(turn["p"]))
+        yield Said(*place(0), "person", parts_of(turn["p"]), turn.get("channel", "typed"))
         return
     edits = int(turn.get("e", 0))
     others = max(0, int(turn.get("w", 0)) - edits)

@@ -322,6 +322,7 @@ class Weights(msgspec.Struct, frozen=True):
     steps: dict[Voice, tuple[tuple[float, float], ...]]
     # whether an agent's note is worth loading in every session, rather than told of one task
     note: Head = Head(0.0, {})
+    place: Head = Head(0.0, {})  # what the place of a typed sentence in its session adds to its words
 
     def noted(self, text: str) -> float:
         """Return how likely an agent's note is worth loading in every session, 0 to 1, by its words and its tense.
@@ -350,9 +351,9 @@ class Weights(msgspec.Struct, frozen=True):
         """Return how likely a choice in a dialog is worth loading, 0 to 1, by its wording and pieces of words."""
         return self._read_off(self.choice.score(names, pieces), "chosen")
 
-    def wish(self, text: str) -> float:
-        """Return how likely what a person typed is worth loading, 0 to 1."""
-        return self._read_off(self.typed.score(text), "typed")
+    def wish(self, text: str, features: Collection[str] = ()) -> float:
+        """Return how likely what a person typed is worth loading, 0 to 1, by its words and its place."""
+        return self._read_off(self.typed.score(text) + self.place.score(features), "typed")
 
     def _read_off(self, score: float, voice: Voice) -> float:
         steps = self.steps[voice]

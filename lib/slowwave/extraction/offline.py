@@ -19,7 +19,16 @@ from slowwave.memory.model import PASTED, RETRACTS, CandidateOrigin, Category
 from slowwave.memory.search import named
 from slowwave.reading.harness import FORGET, REMEMBER, requests_in
 from slowwave.reading.items import Chosen, Part, Ran, Reading, Said
-from slowwave.reading.statements import Statement, contents_of, is_small_talk, points_back, sentences, statements
+from slowwave.reading.statements import (
+    Statement,
+    begun,
+    contents_of,
+    is_small_talk,
+    points_back,
+    refers_back,
+    sentences,
+    statements,
+)
 
 # Texts that stand alone: what was said, put together with what it needs to be understood weeks later.
 #
@@ -81,13 +90,28 @@ def choice(chosen: Chosen) -> str:
     if len(options) == 1:
         return _with_room(f"{question} \u2192 {options[0][0]}", options[0][1], " ({})")
     answers = [f"{label} ({meaning})" if meaning else label for label, meaning in options]
-    return f"{question} \u2192 {'; '.join(answers) or _RECOMMENDED.sub('', plain(chosen.answer))}"
+    if answers:
+        return f"{question} \u2192 {'; '.join(answers)}"
+    answer = _RECOMMENDED.sub("", plain(chosen.answer))
+    whole = f"{question} \u2192 {answer}"
+    # the title is enough where there is no room for both, and of a long answer its begin and its end say what is wanted
+    return whole if len(whole) <= MAX_TEXT or not title else _with_end(f"{title}:", answer)
 
 
 def _explains(meaning: str, question: str) -> bool:
     """Say whether what an option was said to mean tells by itself what the question was about."""
     words = contents_of(meaning)
     return len(words) >= _LEAST_EXPLAINED and bool(words & contents_of(question))
+
+
+def _with_end(text: str, answer: str) -> str:
+    """Return a text with an answer behind it: the first sentence, and as many of the last ones as there is room for."""
+    first, *rest = sentences(answer)
+    last = ""
+    while rest and len(f"{text} {first} \u2026 {rest[-1]} {last}") <= MAX_TEXT:
+        last = f"{rest.pop()} {last}".strip()
+    between = " \u2026" if rest else ""
+    return f"{text} {first}{between} {last}".strip()
 
 
 def _with_room(text: str, meaning: str, form: str) -> str:
@@ -112,6 +136,8 @@ _FOUND = 0.45
 _ASKED = 0.99
 # what a person asks to be remembered in so many words, where it sounds like more than a matter of the moment
 _MEANT, _LEAST_MEANT = 0.9, 0.1
+# what cannot be understood without words that no memory has waits, whatever it is worth where it was said
+_UNCLEAR = 0.5
 # what an agent asked for waits for a person, whatever it is worth
 _REQUESTED = 0.6
 _REQUEST = "an agent asked for it, and nobody typed it"
@@ -182,6 +208,9 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
     source, origin = _CHANNELS[said.channel == "refusal"]
     others = theirs(every, known)
     pasted = PASTED if is_pasted(documents(every, known)) else ""
+    # of a short message all sentences are told: what a rule is about mostly stands in another one
+    is_short = len(every) > 1 and len(said.text) <= MAX_TEXT and not any(s.is_entry or s.under for s in every)
+    whole = plain(said.own) if is_short and said.own == said.text else ""
     for statement in every:
         if not contents_of(statement.text):
             continue  # "go on" names nothing
@@ -192,10 +221,13 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
             text, doubt = plain(statement.text), pasted or doubt_of(others)
             yield Note("retraction", "decision", text, _TAKEN_BACK, origin, (said,), text, RETRACTS, thing, doubt)
             continue
-        category, confidence = known.category(features), known.wish(statement.text)
-        meant = for_good(statement.text) if confidence >= _LEAST_MEANT else ""
-        text = standing(replace(statement, text=meant[:1].upper() + meant[1:]) if meant else statement)
+        category, confidence = known.category(features), known.wish(statement.text, features)
+        # who asks for it to be remembered means it wherever it stands
+        meant = for_good(statement.text) if known.wish(statement.text) >= _LEAST_MEANT else ""
+        alone = replace(statement, text=meant[:1].upper() + meant[1:]) if meant else statement
+        text = begun(whole if whole and not meant else standing(alone))
         confidence = max(confidence, _MEANT) if meant else confidence
+        confidence = min(confidence, _UNCLEAR) if refers_back(text) else confidence
         doubt = pasted or doubt_of(others, is_asked=bool(meant))
         yield Note(source, category, text, confidence, origin, (said,), statement.text, doubt=doubt)
 

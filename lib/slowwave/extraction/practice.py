@@ -17,7 +17,7 @@ from slowwave.extraction.candidates import Note
 from slowwave.reading.items import Edited, Item, Ran, Reading, Said
 from slowwave.shell.commands import CHECKS, Proven, Purpose, complaint_in, setup_error
 from slowwave.shell.grammar import Command, script_of
-from slowwave.shell.purposes import variant_of
+from slowwave.shell.purposes import tool_of, variant_of
 
 _WHAT = {
     "test": ("Tests", "are run"),
@@ -196,16 +196,18 @@ _PARTS = re.compile(r"[^a-z]+")
 # what projects call a script that mends what their checks find
 _MENDS = frozenset({"fix", "autofix", "write", "format", "fmt"})
 _FETCHING = frozenset({"curl", "wget", "git", "brew", "apt", "apt-get", "npx", "uvx", "bunx", "gh", "docker"})
+# of docker what runs something in a container that the project has
+_RUNS_THERE = re.compile(r"^docker (?:exec|compose (?:-f \S+ )*(?:run|exec))\b")
 _MOST_CAUSE_WORDS = 8
 # of a cause: the class or code of an error, options, names in quotes
 _NAMED = re.compile(
-    r"\b\w*(?:Error|Exception|Failure)\b|\bE[A-Z]{3,}\b|\b[A-Z]+\d{2,}\b|(?<!\S)--?[\w-]+|'[^\s']{1,60}'"
+    r"\b\w*(?:Error|Exception|Failure)\b|\bE(?!RROR\b)[A-Z]{3,}\b|\b[A-Z]+\d{2,}\b|(?<!\S)--?[\w-]+|'[^\s']{1,60}'"
 )
 # so many items are looked through behind a failure, and so many things tried: later ones have another reason
 _LOOK_AHEAD, _MOST_TRIED = 40, 8
 _ALIKE = 60
 # how likely a cure is worth loading (docs/decisions/0030)
-_CURE = 0.66
+_CURE, _LACKING = 0.66, 0.5
 
 
 def _cures(reading: Reading) -> Iterator[Note]:
@@ -224,15 +226,19 @@ def _cures(reading: Reading) -> Iterator[Note]:
 
 
 def _lacking(failed: Ran, reading: Reading) -> Note | None:
-    """Return that a program is not installed: the shell did not find it by its bare name, and it never ran later."""
+    """Return that a program is not installed: the shell did not find it by its bare name, and it never ran otherwise.
+
+    One session may have needed it once: it is worth telling where another one misses it, too.
+    """
     found = _MISSING.search(failed.cause)
     name = found[1] or found[2] if found else ""
-    if not name or name not in _WORD.findall(failed.line):
+    if not name or all(c.program != name for c in failed.run.commands):
         return None
-    later = (c for one in reading.items[failed.order :] if isinstance(one, Ran) for c in one.run.commands)
-    if any(c.program == name and c.outcome == "succeeded" for c in later):
+    calls = (c for one in reading.items if isinstance(one, Ran) for c in one.run.commands)
+    if any(c.outcome == "succeeded" and name in c.text.split() for c in calls):
         return None
-    return Note("cure", "pattern", f"`{name}` is not installed here", _CURE, "command_outcome", (failed,), failed.cause)
+    line = f"`{name}` is not installed here"
+    return Note("cure", "pattern", line, _LACKING, "command_outcome", (failed,), failed.cause, f"cmd:{name}", "missing")
 
 
 def _stays(runs: Sequence[Ran]) -> Iterator[Note]:
@@ -438,23 +444,30 @@ def _is_other_way(tried: Proven, works: Proven, cause: str) -> bool:
 
 def _refused(tried: Proven, works: Proven, cause: str) -> set[str]:
     """Return the options that the program refused by name, where a command does the same without them."""
-    action = tried.text.split()[:2]
     refused = {word for word in tried.text.split() if word[0] == "-"} & {w.strip("'\"`.,:;()") for w in cause.split()}
-    is_same = works.text.split()[:2] == action
-    return refused - {*works.text.split()} if is_same else set()
+    return refused - {*works.text.split()} if _action(tried) == _action(works) else set()
 
 
 def _other_way(tried: Proven, works: Proven, failed: Ran) -> str:
     """Return which call works in place of another; of long ones what they are for, and what was refused."""
     if max(len(_typed(works)), len(_typed(tried))) <= _MOST_LINE:
         return f"`{_typed(tried)}` fails{_told(failed)}; `{_typed(works)}` works"
-    action = " ".join(word for word in tried.text.split()[:2] if not _picks(word))
+    action = _action(tried)
     refused = " ".join(sorted(_refused(tried, works, failed.cause)))
     return f"`{action} {refused}` fails{_told(failed)}; `{action}` works"
 
 
+def _action(command: Proven) -> str:
+    """Return a command up to what it was told to do, without options and operands: ``uv run pytest``, ``bd create``."""
+    words = command.text.split()
+    _, rest = tool_of(words)
+    is_told = bool(rest) and not _picks(rest[0]) and not rest[0].startswith("-")
+    return " ".join(words[: len(words) - len(rest) + is_told])
+
+
 def _note(text: str, shown: tuple[Ran, ...], cause: str, cure: Proven) -> Note:
-    fetches = cure.purpose == "install" or cure.program in _FETCHING
+    runs_there = _RUNS_THERE.search(cure.text) is not None
+    fetches = cure.purpose == "install" or (cure.program in _FETCHING and not runs_there)
     doubt = "its cure installs or fetches something" if fetches else ""
     return Note("cure", "pattern", text, _CURE, "command_outcome", shown, cause, doubt=doubt)
 

@@ -28,9 +28,16 @@ _NUMBERED = re.compile(r"\bn(?:o|r)\.$", re.IGNORECASE)
 _CONTENT = re.compile(r"[^\W\d_]{4,}|\d+(?:[.,]\d+)*|[\u3040-\u30ff\u4e00-\u9fff]{2}")
 _LETTER = re.compile(r"[^\W\d_]")
 # a sentence that begins so says nothing without the one before it
+_REFERS = r"this|that|these|those|it|its|they|them|their|he|she|both|same|which"
 _POINTS_BACK = re.compile(
-    r"^(?:this|that|these|those|it|its|they|them|their|he|she|both|same|which|so|then|but|and|because|otherwise"
-    r"|instead|also|here|there)\b(?!['\u2019]?s (?:a|an|the) )",
+    rf"^(?:{_REFERS}|so|then|but|and|because|otherwise|instead|also|here|there)\b(?!['\u2019]?s (?:a|an|the) )",
+    re.IGNORECASE,
+)
+# what is talked of was named before, not only what it follows from
+_REFERS_BACK = re.compile(rf"^(?:if so|(?:{_REFERS})\b(?!['\u2019]?s (?:a|an|the) ))", re.IGNORECASE)
+# with what a sentence goes on from another one, and says the same without it
+_GOES_ON = re.compile(
+    r"^(?:(?:yes|ok(?:ay)?|oh|well|hm+)[,.!]?\s+)?(?:and|also|but|btw|by the way)[,:]?\s+(?=(?:\S+\s+){3})",
     re.IGNORECASE,
 )
 # "Thanks." and "ok then" are nothing that a sentence could point back to
@@ -153,6 +160,16 @@ def _packed(text: str, *, by_person: bool) -> Iterator[tuple[str, str]]:
 def points_back(text: str) -> bool:
     """Say whether a sentence says nothing without the one before it."""
     return bool(_POINTS_BACK.match(text.lstrip("`\"'(*_")))
+
+
+def refers_back(text: str) -> bool:
+    """Say whether a sentence begins with what only the one before it names."""
+    return bool(_REFERS_BACK.match(text.lstrip("`\"'(*_")))
+
+
+def begun(text: str) -> str:
+    """Return a sentence without the words with which it goes on from another one ("yes and ...", "also ...")."""
+    return _GOES_ON.sub("", text)
 
 
 def is_small_talk(text: str) -> bool:

@@ -128,6 +128,9 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
         "- The user prefers tabs over spaces",
         "- Run `make test` before each commit",
         "",
+        "## Facts that cost time",
+        "- The API listens on port 8080",
+        "",
         "## Decisions",
         "- We chose mkdocs over Sphinx: its search is better (2026-11-19)",
         "",
@@ -144,7 +147,7 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
     assert {m.id for m in read_book(folder.memory).memories.values()} <= told
     phases = report.phases["-p"]
     assert phases.lines == {"agent": 265, "person": 6}
-    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 11, 90)
+    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 12, 90)
     # twice is once, and undone as it was
     after = folder.everything()
     assert not folder.dream().dream_ids

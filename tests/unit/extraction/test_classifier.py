@@ -53,6 +53,17 @@ def test_a_sentence_is_worth_what_its_phrases_and_the_pieces_of_its_words_say() 
     assert KNOWN.wish("always now") == 0.1
 
 
+def test_the_place_of_a_sentence_adds_to_its_words() -> None:
+    known = msgspec.structs.replace(KNOWN, place=Head(-1.0, {"p|p:channel=refusal": 2.5}))
+    assert known.wish("nothing known", {"p|p:channel=refusal"}) == pytest.approx(0.7)
+    assert known.wish("nothing known", {"p|p:channel=typed"}) == known.wish("nothing known") == 0.1
+
+
+def test_why_a_call_was_refused_is_worth_more_than_the_same_words_in_a_message() -> None:
+    known, words = weights(), "the disk of the build machine is small"
+    assert known.wish(words, {"p|p:channel=refusal"}) > known.wish(words, {"p|p:channel=typed"})
+
+
 def test_what_is_not_known_makes_the_rest_count_less() -> None:
     scores = [KNOWN.typed.score(text) for text in ("always", "always so", "always so and so on")]
     assert scores == sorted(scores, reverse=True)

@@ -398,12 +398,7 @@ def test_a_cersei_session_over_two_parts_is_read_whole(tmp_path: Path):
 
 
 def test_a_kill_at_any_write_loses_and_doubles_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    talks = [
-        Talk(f"{n}d0c6a1e-0000-4000-8000-00000000000{n}")
-        .person(f"always keep module {n} in its own folder")
-        .assistant("ok")
-        for n in (1, 2)
-    ]
+    talks = [Talk(f"{n}d0c6a1e-0000-4000-8000-00000000000{n}").person(RULES[n]).assistant("ok") for n in (1, 2)]
     run(tmp_path / "whole", *(talk.write(tmp_path / "whole" / "store") for talk in talks))
     wanted = texts(tmp_path / "whole")
     shown = extracted_path(memory(tmp_path / "whole")).read_bytes()

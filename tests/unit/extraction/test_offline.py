@@ -7,8 +7,10 @@ import pytest
 
 from slowwave.extraction import offline
 from slowwave.extraction.candidates import Note
-from slowwave.extraction.offline import notes
+from slowwave.extraction.classifier import Weights
+from slowwave.extraction.offline import choice, notes
 from slowwave.memory.model import RETRACTS
+from slowwave.reading.items import Chosen
 from slowwave.settings import ConsolidationSettings, ExtractionSettings
 from tests.unit.extraction.talk import RULES, Talk
 from tests.unit.reading.clients import of_talk
@@ -43,16 +45,62 @@ def found(folder: Path, talk: Talk, *sources: str) -> list[Note]:
 
 
 def test_a_choice_of_a_dialog_stands_alone(tmp_path: Path) -> None:
-    (choice,) = found(tmp_path, answered("Redis (Recommended)"), "choice")
-    assert choice.text == f"{QUESTION} → Redis (it already runs for the rate limiter)"
-    assert (choice.origin, choice.doubt, len(choice.items)) == ("user_explicit", "", 1)
-    assert choice.confidence >= ACCEPT
+    (chosen,) = found(tmp_path, answered("Redis (Recommended)"), "choice")
+    assert chosen.text == f"{QUESTION} → Redis (it already runs for the rate limiter)"
+    assert (chosen.origin, chosen.doubt, len(chosen.items)) == ("user_explicit", "", 1)
+    assert chosen.confidence >= ACCEPT
 
 
 def test_what_is_typed_into_a_dialog_is_the_persons_too(tmp_path: Path) -> None:
     talk = answered("RabbitMQ", notes=RULES[0])
     assert [n.text for n in found(tmp_path, talk, "choice")] == [f"{QUESTION} → RabbitMQ (durable, one more service)"]
     assert RULES[0] in {n.text for n in found(tmp_path, talk, "said")}
+
+
+def test_of_a_long_answer_the_end_is_told_and_the_title_stands_for_the_question() -> None:
+    def asked(answer: str) -> str:
+        question = "What should phase 1 ship until phase 2 has built the renderer for it, at the top of the page?"
+        return choice(Chosen(0, (), "", None, "", question, "Picture", (), answer))
+
+    assert asked("A screenshot").endswith("at the top of the page? → A screenshot")
+    begin, end = "What is there shows the default theme.", "If it works already, make an SVG. Otherwise keep the PNG."
+    between = (
+        "Most people who see it for the first time take it for the theme of the owner and write to us that it is wrong."
+    )
+    between = f"{between[:-1]} and {between}"
+    assert asked(f"{begin} {between} {end}") == f"Picture: {begin} … {end}"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("yes and do not wrap long lines in the notes", "do not wrap long lines in the notes"),
+        ("also every example needs an oracle file", "every example needs an oracle file"),
+        ("ok, but never push to main yourself", "never push to main yourself"),
+        ("no sleeps in the tests please", "no sleeps in the tests please"),
+    ],
+)
+def test_a_line_does_not_begin_with_words_that_go_on_from_another_one(tmp_path: Path, said: str, told: str) -> None:
+    talk = Talk().person("go on").assistant("Done.").person(said)
+    assert [(note.text, note.quote) for note in found(tmp_path, talk, "said")] == [(told, said)]
+
+
+@pytest.mark.parametrize("begin", ["this", "that", "if so it", "they"])
+def test_what_only_the_words_before_it_name_waits(tmp_path: Path, begin: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Weights, "wish", lambda *_: 0.9)
+    rule = "must always be kept in a folder of its own, never in the shared one"
+    for subject, accepted in (("the cache", True), (begin, False)):
+        talk = Talk().person("go on").assistant("Done.").person(f"{subject} {rule}")
+        assert [note.confidence >= ACCEPT for note in found(tmp_path, talk, "said")] == [accepted]
+
+
+def test_of_a_short_message_all_sentences_are_told(tmp_path: Path) -> None:
+    message = "never yank a release. that breaks the lockfiles of whoever builds in the middle of an incident"
+    talk = Talk().person("go on").assistant("Done.").person(message)
+    assert {note.text for note in found(tmp_path, talk, "said")} == {message}
+    long = f"{message}. {'what you did there is fine for me, thanks, and the rest is, too. ' * 4}"
+    talk = Talk().person("go on").assistant("Done.").person(long)
+    assert not any(note.text == " ".join(long.split()) for note in found(tmp_path, talk, "said"))
 
 
 @pytest.mark.parametrize("rule", RULES)

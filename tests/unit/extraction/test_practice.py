@@ -288,6 +288,11 @@ def test_of_a_long_call_what_was_refused_is_told(tmp_path: Path) -> None:
     refused = "Error: unknown flag: --set-metadata"
     talk = Talk().bash(f"bd create {long} --set-metadata a=b", refused, 1).bash(f"bd create {long} --meta a=b")
     assert texts("cure", tmp_path, talk) == [f"`bd create --set-metadata` fails ({refused}); `bd create` works"]
+    paths = " ".join(f"tests/services/test_{name}.py" for name in ("availability", "pricing", "berths", "seasons"))
+    refused = "pytest: error: unrecognized arguments: --cov-report=term"
+    talk = Talk().bash(f"uv run pytest {paths} --cov-report=term", refused, 2).bash(f"uv run pytest {paths}")
+    told = f"`uv run pytest --cov-report=term` fails ({refused}); `uv run pytest` works"
+    assert texts("cure", tmp_path, talk) == [told]
 
 
 def test_a_program_that_the_shell_does_not_find_is_not_installed(tmp_path: Path) -> None:
@@ -303,6 +308,14 @@ def test_a_program_that_the_shell_does_not_find_is_not_installed(tmp_path: Path)
 def test_a_cure_that_installs_or_fetches_something_waits_for_a_person(tmp_path: Path, step: str) -> None:
     (cure,) = found("cure", tmp_path, Talk().bash("make test", REFUSED, 1).bash(step).bash("make test"))
     assert cure.doubt == "its cure installs or fetches something"
+
+
+def test_what_runs_in_a_container_of_the_projects_own_fetches_nothing(tmp_path: Path) -> None:
+    missing = "ModuleNotFoundError: No module named 'factory'"
+    talk = Talk().bash("pytest -q", missing, 1).bash("docker compose run --rm web pytest -q", "3 passed")
+    (cure,) = found("cure", tmp_path, talk)
+    assert cure.doubt == ""
+    assert cure.text.endswith("`docker compose run --rm web pytest -q` works")
 
 
 @pytest.mark.parametrize(
