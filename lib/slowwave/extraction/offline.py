@@ -209,8 +209,9 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
     others = theirs(every, known)
     pasted = PASTED if is_pasted(documents(every, known)) else ""
     # of a short message all sentences are told: what a rule is about mostly stands in another one
-    is_short = len(every) > 1 and len(said.text) <= MAX_TEXT and not any(s.is_entry or s.under for s in every)
-    whole = plain(said.own) if is_short and said.own == said.text else ""
+    told = [plain(one.text) for one in every if contents_of(one.text)]
+    is_short = len(told) > 1 and len(said.text) <= MAX_TEXT and not any(one.is_entry or one.under for one in every)
+    whole = " ".join(told) if is_short and said.own == said.text else ""
     for statement in every:
         if not contents_of(statement.text):
             continue  # "go on" names nothing

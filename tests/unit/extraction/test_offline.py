@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -87,7 +88,7 @@ def test_a_line_does_not_begin_with_words_that_go_on_from_another_one(tmp_path: 
 
 @pytest.mark.parametrize("begin", ["this", "that", "if so it", "they"])
 def test_what_only_the_words_before_it_name_waits(tmp_path: Path, begin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Weights, "wish", lambda *_: 0.9)
+    monkeypatch.setattr(Weights, "wish", Mock(return_value=0.9))
     rule = "must always be kept in a folder of its own, never in the shared one"
     for subject, accepted in (("the cache", True), (begin, False)):
         talk = Talk().person("go on").assistant("Done.").person(f"{subject} {rule}")
@@ -98,6 +99,8 @@ def test_of_a_short_message_all_sentences_are_told(tmp_path: Path) -> None:
     message = "never yank a release. that breaks the lockfiles of whoever builds in the middle of an incident"
     talk = Talk().person("go on").assistant("Done.").person(message)
     assert {note.text for note in found(tmp_path, talk, "said")} == {message}
+    talk = Talk().person("go on").assistant("Done.").person("No. never yank a release.")
+    assert {note.text for note in found(tmp_path, talk, "said")} == {"never yank a release."}
     long = f"{message}. {'what you did there is fine for me, thanks, and the rest is, too. ' * 4}"
     talk = Talk().person("go on").assistant("Done.").person(long)
     assert not any(note.text == " ".join(long.split()) for note in found(tmp_path, talk, "said"))
