@@ -223,11 +223,14 @@ def test_serving_schedules_the_night_and_leaves_it_scheduled_when_it_is_stopped(
         process.stdout.close()
     page = next(line for line in said if line.startswith("Report and review: "))
     assert "http" not in page  # its token has no place in a log
-    plans = ", which only shows its plan unless retention.enforce is set"
+    passes, plans = (
+        ", which passes over projects that are not due",
+        ", which only shows its plan unless retention.enforce is set",
+    )
     # what is off, somebody may have switched on before, and the other way round
     assert [line for line in said if line != page] == [
         f"Prefect: {api.removesuffix('/api')}\n",
-        f"  nightly: 30 3 * * * (Asia/Tokyo){off_of(api, 'nightly')}\n",
+        f"  nightly: 30 3 * * * (Asia/Tokyo){passes}{off_of(api, 'nightly')}\n",
         f"  compact: 30 4 * * * (Asia/Tokyo){off_of(api, 'compact')}\n",
         f"  retain: 30 5 * * 0 (Asia/Tokyo){plans}{off_of(api, 'retain')}\n",
     ]
