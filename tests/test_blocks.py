@@ -89,6 +89,8 @@ class World:
         """Carry out a line and return its exit code and what it printed."""
         if re.match(r"slowwave (memory )?review (accept|reject|edit|undo)|slowwave memory undo NIGHT", line):
             self.rewind()
+            if line.partition("#")[0].rstrip().endswith(" --again"):
+                main(shlex.split(self.filled(line.partition(" --again")[0]))[1:])
         words = shlex.split(self.filled(line))[1:]
         self.capsys.readouterr()
         try:

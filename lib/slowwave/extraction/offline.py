@@ -36,6 +36,8 @@ from slowwave.reading.statements import (
 # it, a choice its question and what the option was said to mean, an assent the proposal that it names.
 
 MOST_CHARS = 300
+# a message of so many is told as a whole
+WHOLE_CHARS = MAX_TEXT
 _LEAD_CHARS = 70
 _SHORTEST_SUBJECT = 3
 _LEAST_EXPLAINED = 4
@@ -210,7 +212,7 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
     pasted = PASTED if is_pasted(documents(every, known)) else ""
     # of a short message all sentences are told: what a rule is about mostly stands in another one
     told = [plain(one.text) for one in every if contents_of(one.text)]
-    is_short = len(told) > 1 and len(said.text) <= MAX_TEXT and not any(one.is_entry or one.under for one in every)
+    is_short = len(told) > 1 and len(said.text) <= WHOLE_CHARS and not any(one.is_entry or one.under for one in every)
     whole = " ".join(told) if is_short and said.own == said.text else ""
     for statement in every:
         if not contents_of(statement.text):

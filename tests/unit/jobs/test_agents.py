@@ -24,7 +24,9 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Report]:
     home = tmp_path_factory.mktemp("ana")
     build(home, NOW)
     environ = {"HOME": str(home), "XDG_STATE_HOME": str(home / "state"), "XDG_DATA_HOME": str(home / "data")}
-    settings = load_settings(environ, cwd=home).with_roots([home])
+    # a bar that both of two decisions reach of which the later one takes the place of the other
+    wanted = "consolidation.accept_confidence=0.5"
+    settings = load_settings(environ, cwd=home, overrides=[wanted]).with_roots([home])
     return home, run_job("nightly", Run("r1", settings, FixedClock(NOW), environ))
 
 

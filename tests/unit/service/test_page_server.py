@@ -15,6 +15,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.context import FixedClock, Run
 from slowwave.errors import DONE, REFUSED
+from slowwave.extraction import offline
 from slowwave.jobs.review import Desk, Waits
 from slowwave.jobs.run import memory_folders
 from slowwave.jobs.story import run_job
@@ -74,7 +75,10 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a home with one night behind it, which each test copies."""
     home = build(tmp_path_factory.mktemp("night") / "home", NOW).home
     environ = environ_of(home)
-    run_job("nightly", Run("r1", load_settings(environ, cwd=home), FixedClock(NOW), environ))
+    # sentence by sentence, so that several things of one message wait
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(offline, "WHOLE_CHARS", 0)
+        run_job("nightly", Run("r1", load_settings(environ, cwd=home), FixedClock(NOW), environ))
     return home
 
 
