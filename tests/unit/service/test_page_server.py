@@ -171,11 +171,13 @@ def test_what_is_accepted_is_remembered_and_waits_again_after_its_undo(visitor: 
 
 
 def test_what_is_reworded_or_rejected_goes_from_the_inbox(visitor: Visitor) -> None:
-    edited, rejected, *others = (one.ask for one in visitor.waiting())
-    visitor.ask(form={**visitor.form(), "do": "edit", "text": "We ship on Tuesdays <b>only</b>"})
+    rejected, edited, *others = (one.ask for one in visitor.waiting())
+    form = visitor.form()
+    visitor.ask(form={**form, "do": "reject"})
+    second = {"form": form["form"], "id": edited.id, "project": edited.project}
+    visitor.ask(form={**second, "do": "edit", "text": "We ship on Tuesdays <b>only</b>"})
     assert "We ship on Tuesdays <b>only</b>" in visitor.texts()
     assert "We ship on Tuesdays &lt;b&gt;only" in visitor.ask()[2]
-    visitor.ask(form={**visitor.form(), "do": "reject"})
     left = {one.ask.id for one in visitor.waiting()}
     assert not left & {edited.id, rejected.id}
     # "I prefer pnpm over npm" takes "No, please don't use npm here" along, and nothing else
