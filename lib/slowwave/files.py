@@ -18,6 +18,8 @@ from slowwave.errors import MovedError, UnreadableError
 ASKING = "slowwave-asks-"
 # the report of the nights in the state folder: every run writes it anew, and it tells what was said
 REPORT = "report.html"
+# what waits for a person in each memory folder, in the state folder: found out again where it is missing
+ASKS = "asks.json"
 
 
 def is_for_questions(folder: str) -> bool:

@@ -109,7 +109,7 @@ def test_the_report_breaks_nothing_clips_nothing_and_reads_well(
     page: Page, night: tuple[Settings, dict[str, str]], tmp_path: Path, width: int, scheme: Scheme
 ) -> None:
     settings, environ = night
-    known = known_of(memory_folders(settings, environ), settings.consolidation, NOW, environ["HOME"], NAMELESS)
+    known = known_of(memory_folders(settings, environ), settings.consolidation, NOW, environ, NAMELESS)
     views = {
         "hard": View(a_busy_month(), WEEKS, ["line 3 does not parse"], hard()),
         "first": View([a_night()]),
@@ -189,7 +189,7 @@ def test_the_picture_of_the_readme_reads_well(page: Page, tmp_path: Path, width:
 @pytest.mark.skipif(os.environ.get("RECORD") != "1", reason="draws the pictures anew: with RECORD=1")
 def test_pictures_are_drawn(page: Page, night: tuple[Settings, dict[str, str]], tmp_path: Path) -> None:
     settings, environ = night
-    known = known_of(memory_folders(settings, environ), settings.consolidation, NOW, environ["HOME"], NAMELESS)
+    known = known_of(memory_folders(settings, environ), settings.consolidation, NOW, environ, NAMELESS)
     (tmp_path / "report.html").write_text(html_of(View([*a_busy_month()], WEEKS, known=known)), encoding="utf-8")
     for scheme in get_args(Scheme):
         page.go((tmp_path / "report.html").as_uri(), width=1100, height=1700, scheme=scheme)

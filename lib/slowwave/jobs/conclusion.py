@@ -16,7 +16,6 @@ import msgspec
 
 from slowwave.consolidation.gates import ENOUGH, due_after
 from slowwave.errors import SlowwaveError, told
-from slowwave.files import home_folder
 from slowwave.jobs.run import folders_of, journal_of, memory_folders
 from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS, reach_of, unfit
@@ -138,7 +137,7 @@ def view_now(settings: Settings, environ: Mapping[str, str], now: datetime, know
     if known is None:
         folders = memory_folders(settings, environ)
         redact = redactor_of(settings, environ, create=False)
-        known = known_of(folders, settings.consolidation, now, str(home_folder(environ)), redact)
+        known = known_of(folders, settings.consolidation, now, environ, redact)
     nights, problems = read_nights(environ)
     return view_with(nights, environ, problems, known) if nights else None
 
@@ -157,7 +156,7 @@ def _known(
         folders = []
         why = told(error, environ.get("HOME", ""))
         report.warnings += [] if report.failures else [NAMELESS(f"report.html: {why}")]
-    known = known_of(folders, settings.consolidation, began.at, str(home_folder(environ)), redact)
+    known = known_of(folders, settings.consolidation, began.at, environ, redact)
     report.warnings += [NAMELESS(problem) for problem in known.problems if NAMELESS(problem) not in report.warnings]
     return known
 

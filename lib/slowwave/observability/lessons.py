@@ -13,13 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 import msgspec
 
 from slowwave import __version__
 from slowwave.errors import SlowwaveError
-from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
+from slowwave.files import ASKS, atomic_write, file_bytes, private_folder, state_folder
 from slowwave.memory.book import Book, replay
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.folder import OWN_FOLDER, MemoryFolder
@@ -31,6 +31,8 @@ from slowwave.settings import ConsolidationSettings
 
 if TYPE_CHECKING:
     from slowwave.consolidation.inbox import Parked, Waiting
+
+T = TypeVar("T")
 
 Kind = Literal["new", "changed", "replaced", "dropped", "moved"]
 KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "dropped", "moved")
@@ -318,18 +320,26 @@ def number_of_sessions(sightings: Iterable[Sighting]) -> int:
 
 
 def asked(
-    folders: Sequence[MemoryFolder], settings: ConsolidationSettings, now: datetime
+    folders: Sequence[MemoryFolder], settings: ConsolidationSettings, now: datetime, environ: Mapping[str, str]
 ) -> tuple[list[Ask], list[str]]:
-    """Return what waits for a person in memory folders, what is worth their time first, and what cannot be told."""
+    """Return what waits for a person in memory folders, what is worth their time first, and what cannot be told.
+
+    A folder that nobody touched is not looked through again, as with :func:`needs_in`.
+    """
+    kept = _Kept(state_folder(environ) / ASKS, list[Ask], 2 * MOST_INBOXES)
     found: list[Ask] = []
     problems: list[str] = []
     for folder in folders[:MOST_INBOXES]:
         try:
-            found += asks_of(folder, settings, now)
+            name = _as_it_is(folder, settings)
+            if name not in kept:
+                kept.add(name, list(asks_of(folder, settings, now)))
+            found += kept[name]
         except (SlowwaveError, OSError) as error:
             problems.append(f"{folder.project}: {error}")
     if len(folders) > MOST_INBOXES:
         problems.append(f"what waits in {len(folders) - MOST_INBOXES} more projects: slowwave review tells it")
+    kept.save()
     return sorted(found, key=urgency), problems
 
 
@@ -342,30 +352,57 @@ def needs_in(
     and of a fleet no more is planned at once than one screen may wait for. A folder that cannot be read counts nothing;
     whoever looks at it says why.
     """
-    cache = state_folder(environ) / "waiting.json"
-    try:
-        known = msgspec.json.decode(file_bytes(cache), type=dict[str, int])
-    except (OSError, SlowwaveError, msgspec.MsgspecError, UnicodeDecodeError):
-        known = {}  # it is only what would be found out again
-    found: dict[str, int] = {}
-    new, is_all = 0, True
+    kept = _Kept(state_folder(environ) / "waiting.json", int, _MOST_KNOWN)
+    number, new, is_all = 0, 0, True
     for folder in folders:
         try:
             if not any((folder.path / one).exists() for one in _WAITING):
                 continue
             name = _as_it_is(folder, settings)
-            if name not in known and new == MOST_INBOXES:
+            if name not in kept and new == MOST_INBOXES:
                 is_all = False
                 continue
-            new += name not in known
-            found[name] = known[name] if name in known else sum(a.is_worth_it for a in asks_of(folder, settings, now))
+            if name not in kept:
+                new += 1
+                kept.add(name, sum(ask.is_worth_it for ask in asks_of(folder, settings, now)))
+            number += kept[name]
         except (SlowwaveError, OSError):
             continue
-    if new:
+    kept.save()
+    return number, is_all
+
+
+class _Kept(Generic[T]):
+    """What was found out about memory folders as they are, in a file that may go at any time."""
+
+    def __init__(self, path: Path, kind: type[T], most: int) -> None:
+        self._path, self._most = path, most
+        self._found: dict[str, T] = {}
+        self._is_new = False
+        try:
+            self._known: dict[str, T] = msgspec.json.decode(file_bytes(path), type=dict[str, kind])
+        except (OSError, SlowwaveError, msgspec.MsgspecError, UnicodeDecodeError):
+            self._known = {}  # it is only what would be found out again
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._known
+
+    def __getitem__(self, name: str) -> T:
+        self._found[name] = self._known[name]
+        return self._found[name]
+
+    def add(self, name: str, found: T) -> None:
+        self._known[name] = found
+        self._is_new = True
+
+    def save(self) -> None:
+        """Write it where something is new; of folders as they were before no more stays than there is room for."""
+        if not self._is_new:
+            return
         with suppress(OSError, SlowwaveError):
-            private_folder(cache.parent)
-            atomic_write(cache, msgspec.json.encode(known | found if len(known) < _MOST_KNOWN else found))
-    return sum(found.values()), is_all
+            private_folder(self._path.parent)
+            kept = self._known if len(self._known) <= self._most else self._found
+            atomic_write(self._path, msgspec.json.encode(kept))
 
 
 def _as_it_is(folder: MemoryFolder, settings: ConsolidationSettings) -> str:

@@ -17,6 +17,7 @@ import msgspec
 
 from slowwave.consolidation.gates import noted_of
 from slowwave.errors import SlowwaveError
+from slowwave.files import home_folder
 from slowwave.memory.book import Memory
 from slowwave.memory.evidence import Source, sources_of
 from slowwave.memory.folder import MemoryFolder
@@ -95,16 +96,17 @@ def known_of(
     folders: Sequence[MemoryFolder],
     settings: ConsolidationSettings,
     now: datetime,
-    home: str,
+    environ: Mapping[str, str],
     redact: Callable[[str], str],
 ) -> Known:
     """Return what memory folders hold, and where it was said, without what ``redact`` takes out; problems are told."""
     every, problems = remembered(folders)
     readable = [one.folder for one in every]
-    asks, more = asked(readable, settings, now)
+    asks, more = asked(readable, settings, now, environ)
     since = iso(now - LATELY)
     lately = learned(every, lambda dream: dream.at >= since and not dream.is_undone)
-    return Known(every, asks, lately, _sources(every, asks, lately, redact), [*problems, *more], home)
+    sources = _sources(every, asks, lately, redact)
+    return Known(every, asks, lately, sources, [*problems, *more], str(home_folder(environ)))
 
 
 def _sources(

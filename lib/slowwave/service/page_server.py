@@ -23,7 +23,7 @@ import msgspec
 
 from slowwave.context import Clock
 from slowwave.errors import SlowwaveError, told
-from slowwave.files import atomic_write, file_bytes, home_folder, private_folder, state_folder
+from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
 from slowwave.jobs.conclusion import view_now
 from slowwave.jobs.review import VERBS, Desk, Verb
 from slowwave.jobs.run import memory_folders
@@ -114,9 +114,9 @@ class Pages:
         """Return the report as it is now, with buttons."""
         settings, now = self.settings(), self.clock.now()
         with self.lock:
-            folders, home = memory_folders(settings, self.environ), str(home_folder(self.environ))
+            folders = memory_folders(settings, self.environ)
             redact = redactor_of(settings, self.environ, create=False)
-            known = known_of(folders, settings.consolidation, now, home, redact)
+            known = known_of(folders, settings.consolidation, now, self.environ, redact)
             known = replace(known, token=self.form, said=self.said, undo=self.undo)
             self.said = self.undo = ""
         view = view_now(settings, self.environ, now, known)

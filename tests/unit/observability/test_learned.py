@@ -11,6 +11,7 @@ from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import RETRACTS, Evidence
 from slowwave.memory.undo import undo
+from slowwave.observability import lessons
 from slowwave.observability.lessons import (
     Change,
     Learned,
@@ -101,7 +102,8 @@ def test_a_decision_in_review_is_a_persons_and_the_inbox_tells_what_is_worth_the
     both = house.candidate("Ask about the mast", session="s3", confidence=0.3)
     house.extract(doubted, weak, msgspec.structs.replace(both, doubt="perhaps copied from somebody else"))
     house.dream()
-    asks, problems = asked([folder(house)], LIMITS, house.clock.now())
+    environ = {"XDG_STATE_HOME": str(house.folder.parent / "state")}
+    asks, problems = asked([folder(house)], LIMITS, house.clock.now(), environ)
     assert problems == []
     too_weak = f"less than {LIMITS.accept_confidence:.0%} likely to be worth keeping: it waits for more sessions"
     assert [(ask.text, ask.why, ask.is_worth_it) for ask in asks] == [
@@ -112,6 +114,22 @@ def test_a_decision_in_review_is_a_persons_and_the_inbox_tells_what_is_worth_the
     accept_fact(house.memory, inbox(house.memory, (), LIMITS, house.clock.now())[0], LIMITS, house.clock.now())
     every, _ = remembered([folder(house)])
     assert every[0].dreams[-1].is_by_person
+    left, _ = asked([folder(house)], LIMITS, house.clock.now(), environ)
+    assert [ask.text for ask in left] == [ask.text for ask in asks[1:]]
+
+
+def test_what_waits_in_a_folder_that_nobody_touched_is_not_found_out_again(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    house.extract(msgspec.structs.replace(house.candidate("Never push on Fridays"), doubt="perhaps pasted"))
+    house.dream()
+    environ = {"XDG_STATE_HOME": str(house.folder.parent / "state")}
+    first = asked([folder(house)], LIMITS, house.clock.now(), environ)
+    with monkeypatch.context() as patched:
+        patched.setattr(lessons, "asks_of", lambda *_: pytest.fail("it was planned again"))
+        assert asked([folder(house)], LIMITS, house.clock.now(), environ) == first
+    (house.folder.parent / "state" / "slowwave" / "asks.json").write_text("{")
+    assert asked([folder(house)], LIMITS, house.clock.now(), environ) == first
 
 
 def test_a_plan_is_told_in_the_same_words_and_leaves_out_notes_that_were_never_known(house: House) -> None:
@@ -182,6 +200,7 @@ def test_a_message_that_several_facts_come_from_is_looked_through_for_secrets_on
         looked.append(text)
         return text
 
-    known = known_of([folder(house)], LIMITS, house.clock.now(), "", redact)
+    environ = {"XDG_STATE_HOME": str(house.folder.parent / "state")}
+    known = known_of([folder(house)], LIMITS, house.clock.now(), environ, redact)
     assert [source.around for sources in known.sources.values() for source in sources] == [said, said]
     assert looked.count(said) == 1

@@ -246,8 +246,9 @@ def test_a_backfill_the_nights_and_their_page_forget_a_person(home: Path, capsys
     backfill = ["run", "backfill", "--direct", *GATES[:-1]]
     assert main(backfill) == 0
     assert main(["run", "nightly", "--direct", *GATES, "--set", f"telemetry.log_file={state}/log.jsonl"]) == 0
-    page, nights = state / "report.html", state / "nights.jsonl"
+    page, nights, waits = state / "report.html", state / "nights.jsonl", state / "asks.json"
     assert page.is_file()
+    waits.write_text(f'{{"as it was": {SAID!r}}}')
     assert list((state / "backfills").iterdir())
     for path in (page, nights):
         path.write_bytes(path.read_bytes() + (b"<!-- " + SAID + b" -->\n" if path is page else SAID + b"\n"))
