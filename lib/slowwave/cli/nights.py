@@ -4,11 +4,14 @@ import argparse
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby
 from typing import Any
 
 import msgspec
 
-from slowwave.cli.screen import change_lines
+from slowwave.cli.screen import DEEDS, change_lines
 from slowwave.cli.terminal import (
     Parser,
     add_json_option,
@@ -30,12 +33,15 @@ from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.transaction import recover
 from slowwave.observability.lessons import Dream, Learned, Remembered, in_all, in_words, learned, remembered
-from slowwave.observability.night import Night, read_nights, state
+from slowwave.observability.night import Night, moment, read_nights, state
+from slowwave.quantities import counted as number_of
 from slowwave.report import counted, duration
 from slowwave.stores.projects import short_names
 
 _USUAL = 14
 _ACTIONS = ("list", "show")
+# what a run did besides notes and dreams; what it only would do, it would do the next night as well
+_DONE = tuple(name for name in DEEDS if name != "planned" and not name.startswith("would_"))
 
 
 def configure(parser: Parser) -> None:
@@ -47,6 +53,7 @@ def configure(parser: Parser) -> None:
     parser.add_argument(
         "--limit", type=positive, default=_USUAL, metavar="N", help=f"list: at most this many ({_USUAL})"
     )
+    parser.add_argument("--all", action="store_true", help="list: also each night that brought no news")
     add_json_option(parser)
 
 
@@ -70,35 +77,82 @@ def run(args: argparse.Namespace) -> int:
     return PARTLY_FAILED if problems or damaged else DONE
 
 
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One entry of the list: a run with its dreams, or a decision of a person."""
+
+    at: str  # when it began, ISO time
+    night: Night | None  # what is known of the run
+    run: str  # its id
+    dreams: list[Dream]  # the dreams that it dreamt
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether it came to its end and brought nothing new, so that nobody looks for it."""
+        night = self.night
+        if night is None or any(dream.changes for dream in self.dreams):
+            return False
+        is_well = night.outcome in ("Completed", "Skipped") and not night.failures
+        return is_well and not night.counted("candidates", *_DONE)
+
+
 def _list(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequence[Night]) -> None:
     """Print one entry a run, the latest first, and below it its dreams; decisions in review stand among them."""
-    dreams = sorted((d for one in every for d in one.dreams), key=lambda d: (d.at, d.project, d.id), reverse=True)
-    of_run: dict[str, list[Dream]] = {}
-    for dream in dreams:
-        of_run.setdefault(dream.run if not dream.is_by_person else dream.id, []).append(dream)
-    known = {night.run_id for night in nights}
-    rows: list[tuple[str, Night | None, str, list[Dream]]] = [
-        (night.at, night, night.run_id, of_run.get(night.run_id, [])) for night in nights
-    ]
-    rows += [(of[0].at, None, run, of) for run, of in of_run.items() if run not in known]
-    rows.sort(key=lambda row: row[0], reverse=True)
-    rows = rows[: args.limit]
+    rows = _rows(every, nights)
     if args.json:
-        say_json(_row(night, run, of) for _, night, run, of in rows)
+        say_json(_row(row.night, row.run, row.dreams) for row in rows[: args.limit])
         return
     if not rows:
         say("No night was recorded yet: slowwave run nightly makes the first.")
     names = short_names(one.folder.project for one in every)
     width = screen_width()
-    for at, night, run, of in rows:
-        for line in _entry(at, night, run, of, names, width):
+    entries = [
+        entry
+        for is_quiet, some in groupby(rows, lambda row: row.is_quiet and not args.all)
+        for entry in ([list(some)] if is_quiet else ([row] for row in some))
+    ]
+    shown = [row for entry in entries[: args.limit] for row in entry]
+    for entry in entries[: args.limit]:
+        row = entry[0]
+        is_folded = row.is_quiet and not args.all
+        for line in (
+            _folded(entry, width) if is_folded else _entry(row.at, row.night, row.run, row.dreams, names, width)
+        ):
             say(line)
-    if any(dream.changes for *_, of in rows for dream in of):
+    if any(dream.changes for row in shown for dream in row.dreams):
         say("")
         told = (f"nights show ID{carried(args)} tells what one learned",)
         told += (f"memory undo ID{carried(args)} takes a night back, or one of its dreams",)
         for line in (line for one in told for line in wrapped(f"slowwave {one}", rest="  ", width=width)):
             say(line)
+
+
+def _rows(every: Sequence[Remembered], nights: Sequence[Night]) -> list[_Row]:
+    """Return all runs and decisions, the latest first."""
+    dreams = sorted((d for one in every for d in one.dreams), key=lambda d: (d.at, d.project, d.id), reverse=True)
+    of_run: dict[str, list[Dream]] = {}
+    for dream in dreams:
+        of_run.setdefault(dream.run if not dream.is_by_person else dream.id, []).append(dream)
+    known = {night.run_id for night in nights}
+    rows = [_Row(night.at, night, night.run_id, of_run.get(night.run_id, [])) for night in nights]
+    rows += [_Row(of[0].at, None, run, of) for run, of in of_run.items() if run not in known]
+    return sorted(rows, key=lambda row: row.at, reverse=True)
+
+
+def _folded(quiet: Sequence[_Row], width: int) -> Iterator[str]:
+    """Yield one line for nights in a row that brought nothing new, the latest of which comes first."""
+    last, first = moment(quiet[0].at), moment(quiet[-1].at)
+    told = f"{number_of(len(quiet), 'night')} without news, {_days(first, last)} (--all shows each)"
+    yield from map(dim, wrapped(told, rest="  ", width=width))
+
+
+def _days(first: datetime, last: datetime) -> str:
+    """Return the days from one to another as people say them, such as 20 to 25 November 2026."""
+    end = f"{last.day} {last:%B %Y}"
+    if first.date() == last.date():
+        return end
+    begin = "%B %Y" if first.year != last.year else "%B" if first.month != last.month else ""
+    return f"{first.day} {first:{begin}}".strip() + f" to {end}" if begin else f"{first.day} to {end}"
 
 
 def _entry(

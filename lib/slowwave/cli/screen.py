@@ -29,7 +29,7 @@ MOST_ALIKE = 3
 # what a run counts of its reading, in the order in which it happens
 _READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "for_you", "waiting", "kept", "failed")
 # counters of what a run did, or would do, besides notes and dreams
-_DEEDS = (
+DEEDS = (
     *("found", "replaced", "sessions_found", "sessions_erased", "memories_erased", "memories_rederived"),
     *("candidates_erased", "compacted", "pruned", "planned", "removed", "would_remove", "freed", "would_free"),
     *("rescued", "would_rescue", "purged", "would_purge", "openclaw_entries", "taken_back", "delivered"),
@@ -69,7 +69,7 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
     needs = sum(ask.kind in ("fact", "everywhere") for ask in learned.needs)
     yield from _numbers(report["counts"], needs, screen)
     yield from _undo(learned, screen, run=report["run_id"])
-    if not (changed or report["parked"] or any(report["counts"].get(name) for name in _DEEDS)):
+    if not (changed or report["parked"] or any(report["counts"].get(name) for name in DEEDS)):
         yield ""
         is_left = report["failures"] or (report["job"] == "erase" and report["counts"].get("refused"))
         yield "Nothing was done." if is_left else "Nothing to do."

@@ -83,13 +83,33 @@ class Roots:
         self._moved = sorted(settings.store.moved.items(), key=lambda item: len(item[0]), reverse=True)
         self._home = os.fspath(home_folder(environ))
         self._known: dict[str, str] = {"": ""}
+        self._worked_in: set[str] = set()
+
+    def note(self, folders: Iterable[str]) -> None:
+        """Take note of all working folders, before any is asked about: of a lost worktree one may be the repository."""
+        self._worked_in |= {self._today(folder).rstrip("/") for folder in folders}
 
     def root_of(self, cwd: str) -> str:
         """Return the repository, else the folder itself, of a working folder as it is called today."""
         known = self._known.get(cwd)
         if known is None:
-            known = self._known[cwd] = repository_of(self._today(cwd), self._home)
+            today = self._today(cwd)
+            root = repository_of(today, self._home)
+            known = self._known[cwd] = self._without_worktree(root) if root == today else root
         return known
+
+    def _without_worktree(self, folder: str) -> str:
+        """Return the repository of a worktree that is gone with it, by its name; else the folder itself.
+
+        The clients' own places for worktrees lie in the repository. ``worktrees`` alone may be any folder: it counts
+        where somebody worked in the folder above it.
+        """
+        for place in (*_OWN_WORKTREES, _WORKTREES):
+            above, found, tree = folder.partition(place)
+            is_repository = found and tree.strip("/") and above != self._home and not _SOMEBODYS_HOME.match(above)
+            if is_repository and (place in _OWN_WORKTREES or above in self._worked_in):
+                return self._without_worktree(above)
+        return folder
 
     def _today(self, cwd: str) -> str:
         for old, new in self._moved:
@@ -141,6 +161,7 @@ def grouped(bundles: Sequence[Bundle[T]], roots: Roots) -> list[Group[T]]:
         else:
             others.append(bundle)
     groups: dict[str, Group[T]] = {}
+    roots.note(bundle.cwd for bundle in bundles)
     for same in spellings.values():
         root = roots.root_of(max(same, key=lambda b: b.mtime_ns).cwd)
         group = groups.setdefault(root or f"{same[0].place.path}\0", Group(root))
@@ -252,6 +273,11 @@ def spelling_key(name: str) -> str:
 
 # The folder that holds the repository's own data; in a worktree it is a file that points there.
 _GIT = ".git"
+# where clients put worktrees of the repository that they work in, and what people call such a folder
+_OWN_WORKTREES = ("/.claude/worktrees/", "/.worktrees/")
+_WORKTREES = "/worktrees/"
+# worktrees of many repositories lie there; also of a home folder of another machine
+_SOMEBODYS_HOME = re.compile(r"(?:/|/root|/(?:home|Users)(?:/[^/]+)?)?\Z")
 
 
 def repository_of(cwd: str, home: str = "") -> str:

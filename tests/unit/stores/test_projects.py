@@ -80,6 +80,34 @@ def test_the_folder_named_after_the_repository_is_the_home_of_its_worktrees(tmp_
     assert project.memory == store / spelled / "memory"
 
 
+def test_worktrees_of_a_repository_that_is_gone_are_one_project_where_their_names_show_it(tmp_path: Path):
+    pi, store = tmp_path / ".pi" / "agent" / "sessions", tmp_path / ".claude" / "projects"
+    write(
+        store / "-gone-shop--claude-worktrees-a" / "a.jsonl",
+        claude("user", "hi", cwd="/gone/shop/.claude/worktrees/a/src"),
+    )
+    write(store / "-gone-shop" / "s.jsonl", claude("user", "hi", cwd="/gone/shop"))
+    pi_session(pi / "--b--" / "b.jsonl", "/gone/shop/.worktrees/b")
+    pi_session(pi / "--c--" / "c.jsonl", "/gone/shop/worktrees/c")
+    # nobody worked in /gone/dev, and a home folder is no repository: there are worktrees of many
+    others = (
+        "/gone/dev/worktrees/x",
+        "/gone/dev/worktrees/y",
+        "/home/bo/.worktrees/x",
+        "/Users/bo/.claude/worktrees/y",
+    )
+    pi_session(pi / "--h--" / "h.jsonl", "/home/bo")
+    # a folder above another one may hold many repositories
+    others += ("/home/bo/worktrees/z", "/gone/shop/packages/api", f"{tmp_path}/.claude/worktrees/x", "/home/bo")
+    for number, cwd in enumerate(others):
+        pi_session(pi / f"--{number}--" / f"o{number}.jsonl", cwd)
+    found = projects(tmp_path)
+    shop = found.pop("-gone-shop")
+    assert (shop.root, sorted(s.id for s in shop.sessions)) == ("/gone/shop", ["a", "b", "c", "s"])
+    assert shop.memory == store / "-gone-shop" / "memory"
+    assert {project.root for project in found.values()} == set(others)
+
+
 def test_a_home_folder_as_root_gives_the_stores_of_all_clients_in_it(tmp_path: Path):
     person = tmp_path / "ann"
     write(person / ".claude" / "projects" / "-p" / "c.jsonl", claude("user", "hi", cwd="/p"))

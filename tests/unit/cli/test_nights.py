@@ -1,0 +1,43 @@
+"""``slowwave nights``: which nights are told one by one, and which together."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from slowwave.cli import main
+from slowwave.observability.night import append_night
+from tests.unit.observability.nights import a_night
+
+
+@pytest.mark.usefixtures("own_home")
+def test_nights_without_news_are_one_line_until_somebody_asks_for_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "projects").mkdir()
+    for day in range(40):
+        news = {0: {"counts": {"candidates": 3}}, 31: {"outcome": "PartlyFailed", "failures": ["-p: torn"]}}.get(
+            day, {}
+        )
+        append_night(os.environ, a_night(day, **{"counts": {"projects": 3, "would_free": 2}} | news))
+    store = ["--store", str(tmp_path)]
+    assert main(["nights", *store]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "8 nights without news, 2 to 9 April 2026 (--all shows each)",
+        "2026-04-01 03:30  r31",
+        "  nightly, failed in part, 0 ms: nothing new",
+        "  failed: -p: torn",
+        "30 nights without news, 2 to 31 March 2026 (--all shows each)",
+        "2026-03-01 03:30  r0",
+        "  nightly, completed, 0 ms: 3 facts noted, nothing remembered yet",
+    ]
+    main(["nights", "--limit", "2", *store])
+    assert len(capsys.readouterr().out.splitlines()) == 4
+    main(["nights", "--all", "--limit", "40", *store])
+    told = capsys.readouterr().out
+    assert [n for n in range(40) if f"  r{n}\n" not in told] == []
+    main(["nights", "--json", "--limit", "40", *store])
+    assert [json.loads(line)["id"] for line in capsys.readouterr().out.splitlines()] == [
+        f"r{39 - n}" for n in range(40)
+    ]
