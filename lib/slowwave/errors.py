@@ -5,7 +5,7 @@ Anything that is not a :class:`SlowwaveError` is a bug and ends with exit code 1
 """
 
 import errno
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 DONE = 0
@@ -15,6 +15,9 @@ UNREADABLE = 3
 REFUSED = 4
 PARKED = 5
 PARTLY_FAILED = 6
+# of things with ids that begin alike so many are named, each with so much of its text
+_MOST_IDS = 6
+_MOST_TEXT = 60
 # as a shell tells it of what an interrupt ended
 INTERRUPTED = 130
 
@@ -135,6 +138,16 @@ def meant(word: str, known: Iterable[str], before: str = "") -> str:
     alike = [difflib.SequenceMatcher(None, one, word.lstrip("-")).ratio() for one in near]
     shown = [before + plain[one] for one, how in zip(near, alike, strict=True) if how > alike[0] - 0.1]
     return f"; did you mean {one_of(shown)}?" if shown else ""
+
+
+def several(beginning: str, things: Mapping[str, str]) -> str:
+    """Return that the ids of several things begin like that, with each id and what it is, so that one can be chosen."""
+    shown = [
+        f"{name} ({text if len(text) <= _MOST_TEXT else f'{text[:_MOST_TEXT]}...'})" for name, text in things.items()
+    ]
+    more = f" and {len(shown) - _MOST_IDS} more" if len(shown) > _MOST_IDS else ""
+    named = ", ".join(shown[:_MOST_IDS])
+    return f"{len(shown)} ids begin with {beginning!r}, write more of the one you mean: {named}{more}"
 
 
 def one_of(words: Sequence[str]) -> str:

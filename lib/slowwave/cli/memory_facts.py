@@ -3,7 +3,7 @@
 import argparse
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,23 +18,24 @@ from slowwave.cli.terminal import (
     say_json,
     screen_width,
     settings_of,
+    short_time,
     wrapped,
 )
 from slowwave.consolidation.gates import noted_of
 from slowwave.context import SystemClock
-from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError
+from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError, several
 from slowwave.files import archive_folder
 from slowwave.formats.database import names_row
 from slowwave.jobs.run import memory_folders
 from slowwave.memory.authors import Authors, read_writes
-from slowwave.memory.book import Book, Memory, Standing, read_book, standing_of
-from slowwave.memory.candidates import FILE
+from slowwave.memory.book import Book, Memory, Standing, read_book, replay, standing_of
+from slowwave.memory.candidates import FILE, read_candidates
 from slowwave.memory.evidence import Checked, check_all, said_at, totals, verify
 from slowwave.memory.folder import INDEX, NAME, OWN_FOLDER, MemoryFolder, named, read_texts
 from slowwave.memory.foreign import ForeignLine, has_gaps, known_lines, read_foreign
 from slowwave.memory.index import by_heading
-from slowwave.memory.ledger import read_ledger
-from slowwave.memory.model import iso
+from slowwave.memory.ledger import REVIEW, Event, Sighting, read_ledger
+from slowwave.memory.model import BY_PERSON, PASTED, QUOTED, Candidate, iso
 from slowwave.memory.transaction import recover
 from slowwave.observability.lessons import dreams_of
 from slowwave.quantities import counted, moment
@@ -44,13 +45,40 @@ from slowwave.stores.projects import short_names
 # what becomes of a memory, as every other screen calls it
 _NAMES = {"held": "true", "candidates": "noted as", "successor": "replaced by"}
 _STATUS = {"superseded": "replaced", "removed-by-person": "dropped by you", "edited-by-person": "reworded by you"}
-# whose words a note is, for a person
-SPEAKERS = {
+# what happened to a memory, by the event of the ledger
+_DID = {
+    "add": "new",
+    "adopt": "taken over as it stood",
+    "merge": "seen again",
+    "revise": "dated anew",
+    "supersede": "replaced",
+    "join": "says the same as another one",
+    "update": "changed",
+    "move": "moved",
+    "dispute": "contradicts your words, you are asked",
+    "drop": "dropped",
+    "rewritten": "reworded by who wrote it",
+    "edited-by-person": "reworded by you",
+    "removed-by-person": "dropped by you",
+    "unindexed-by-person": "taken out of the index by you",
+    "share": "shared, or that taken back",
+    "reject": "rejected by you",
+}
+# whose words a note is, for a person, where nothing says how they said them
+_SPEAKERS = {
     "user_explicit": "typed, pasted or chosen in the session",
     "user_correction": "typed as a correction",
     "command_outcome": "commands showed it",
     "assistant": "an agent said it",
 }
+# how a person said it, by what found it: what stands behind the extractor's name
+_WAYS = {
+    "said": "typed in the session",
+    "command": "typed behind /slowwave-remember or /slowwave-forget",
+    "choice": "chosen in a dialog of the session",
+    "recap": "said in a discussion of the session",
+}
+_DOUBTED = {PASTED: "pasted in the session, as it seems", QUOTED: "typed in the session, perhaps from somebody else"}
 _MOST_LINES = 6
 _COMMAND = re.compile(r"`([^`]+)`")
 _HOW = "slowwave memory why ID{0} tells where one comes from; slowwave memory drop ID{0} drops one"
@@ -249,7 +277,7 @@ def show_one(args: argparse.Namespace) -> int:
 def show_why(args: argparse.Namespace) -> int:
     """Print why things are remembered: evidence, sessions, events; ``--json`` prints one object a line."""
     redact = redactor_of(settings_of(args), os.environ, create=False)
-    for number, (folder, memory) in enumerate([_found(args, name) for name in args.id]):
+    for number, (folder, memory) in enumerate([_found(args, name, gone=True) for name in args.id]):
         if number and not args.json:
             say("")
         _show_why(folder, memory, args, redact)
@@ -259,18 +287,48 @@ def show_why(args: argparse.Namespace) -> int:
 def _show_why(folder: MemoryFolder, memory: Memory, args: argparse.Namespace, redact: Redactor) -> None:
     commands = _COMMAND.findall(memory.text)
     evidence = [_evidence(c, redact, commands) for c in check_all(memory.evidence, folder.transcripts)]
-    events = [e for e in read_ledger(folder.path) if memory.id in {e.memory, e.successor}]
+    events = history(memory, read_ledger(folder.path))
+    book = read_book(folder.path)
+    is_gone = memory.id not in book.memories
     if args.json:
-        row = row_of(folder, memory) | _details(memory)
-        say_json([row | {"evidence": evidence, "events": [msgspec.to_builtins(e) for e in events]}])
+        row = row_of(folder, memory) | _details(memory) | ({"status": "taken-back"} if is_gone else {})
+        say_json([row | {"evidence": evidence, "events": [msgspec.to_builtins(e) for e, _ in events]}])
         return
-    for line in _why(memory, evidence, notes_of(folder, read_book(folder.path), args)):
+    candidates = [one for one in read_candidates(folder.path)[0] if one.id in memory.candidates]
+    for line in _why(memory, evidence, notes_of(folder, book, args), candidates, is_gone=is_gone):
         say(line)
-    for event in events:
-        what = event.event if event.memory == memory.id else f"takes the place of {event.memory}"
-        say(f"  {event.at}  {what}  dream {event.dream}  {event.reason}".rstrip())
-    if memory.status == "active":
+    for event, what in events:
+        told = what + (f": {event.reason}" if event.reason else "")
+        for line in wrapped(told, first=f"  {short_time(event.at)}  ", rest=" " * 20, width=screen_width()):
+            say(line)
+    if memory.status == "active" and not is_gone:
         say(f"slowwave memory drop {memory.id}{carried(args, with_memory=True)} drops it")
+
+
+def history(memory: Memory, events: Iterable[Event]) -> list[tuple[Event, str]]:
+    """Return in order all that happened to a memory, with what it was in words: also what took that back, and again."""
+    found: list[tuple[Event, str]] = []
+    own = set(memory.candidates)
+    by_person: set[str] = set()  # the dreams that were a person's decision
+    # the dreams that it comes from or that changed it; of what took some back or brought them back, which these were
+    concern: dict[str, list[str]] = {}
+    is_back: dict[str, bool] = {}  # whether they stand since
+    for event in events:
+        if event.event == "dream" and event.run == REVIEW:
+            by_person.add(event.dream)
+        is_rejection = event.event == "reject" and bool(own & set(event.candidates))
+        if memory.id in (event.memory, event.successor) or is_rejection:
+            concern.setdefault(event.dream, [event.dream])
+            is_other = memory.id == event.successor and memory.id != event.memory
+            what = f"takes the place of {event.memory}" if is_other else _DID.get(event.event, event.event)
+            whose = ", you decided" if event.dream in by_person and "you" not in what else ""
+            found.append((event, f"{what} ({event.dream}{whose})"))
+        elif told := [one for name in event.undone for one in concern.get(name, ())]:
+            concern[event.dream] = told
+            is_back[event.dream] = event.undone[0] in is_back and not is_back[event.undone[0]]
+            what = "brought back" if is_back[event.dream] else "taken back"
+            found.append((event, f"{what} ({', '.join(told)})"))
+    return found
 
 
 def show_verified(args: argparse.Namespace) -> int:
@@ -316,15 +374,28 @@ def _verified(numbers: Mapping[str, int], options: str) -> Iterator[str]:
         )
 
 
-def _found(args: argparse.Namespace, name: str) -> tuple[MemoryFolder, Memory]:
-    def has(folder: MemoryFolder) -> Memory | None:
-        memories = read_book(folder.path).memories
-        if name in memories:
-            return memories[name]
-        like = [m for i, m in memories.items() if name and i.startswith(name)]
-        return like[0] if len(like) == 1 else None
+def _found(args: argparse.Namespace, name: str, *, gone: bool = False) -> tuple[MemoryFolder, Memory]:
+    """Return the one memory that is called so, with its folder; ``gone``: also one of a dream that was taken back.
 
-    return the_one(args.folders, f"memory {name}", has)
+    Raises:
+        NotFoundError: none is, or several are.
+    """
+    every: list[tuple[MemoryFolder, Memory]] = []
+    for folder in args.folders:
+        memories = read_book(folder.path).memories
+        every += ((folder, one) for one in ((_as_if_standing(folder) if gone else {}) | memories).values())
+    like = [one for one in every if name and one[1].id.startswith(name)]
+    found = [one for one in like if one[1].id == name] or like
+    if len({memory.id for _, memory in found}) > 1:
+        raise NotFoundError(several(name, {memory.id: memory.text for _, memory in found}))
+    if not found:
+        raise NotFoundError(f"no memory {name} in {named(args.folders)}; slowwave memory list shows what is there")
+    return found[0]
+
+
+def _as_if_standing(folder: MemoryFolder) -> dict[str, Memory]:
+    """Return the memories that there would be if nothing had been taken back."""
+    return replay(event for event in read_ledger(folder.path) if event.event != "undo").memories
 
 
 def row_of(folder: MemoryFolder, memory: Memory, at: str = "", standing: Standing | None = None) -> dict[str, Any]:
@@ -383,18 +454,43 @@ def _held(memory: Memory) -> str:
     return ", ".join(f"from {begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
 
 
-def _why(memory: Memory, evidence: list[dict[str, Any]], notes: Mapping[str, str]) -> Iterator[str]:
+def speaker(sighting: Sighting, candidates: Iterable[Candidate]) -> str:
+    """Say whose words showed something in a session, and how they were said where the candidates from there know it.
+
+    A session can show the same in several ways, which are all told; what a model found, tells of none.
+    """
+    plain = _SPEAKERS.get(sighting.origin, sighting.origin)
+    if sighting.origin != "user_explicit":
+        return plain
+    said = (sighting.dialect, sighting.session, sighting.origin, sighting.observed_at)
+    ways = {
+        _DOUBTED.get(one.doubt, "") or _WAYS.get(one.extractor.rpartition(":")[2], plain)
+        for one in candidates
+        if (one.session.dialect, one.session.id, one.origin, one.observed_at) == said and one.extractor != BY_PERSON
+    }
+    return " and ".join(sorted(ways)) or plain
+
+
+def _why(
+    memory: Memory,
+    evidence: list[dict[str, Any]],
+    notes: Mapping[str, str],
+    candidates: Sequence[Candidate],
+    *,
+    is_gone: bool,
+) -> Iterator[str]:
     first = f"{memory.id}  {memory.category:<10}  "
-    text = f"{harmless(memory.text)}{_mark(memory, notes)}"
+    text = f"{harmless(memory.text)}{'' if is_gone else _mark(memory, notes)}"
     yield from wrapped(text, first=first, rest=" " * len(first), width=screen_width())
-    yield f"  {_STATUS.get(memory.status, memory.status)}, true {_held(memory)}; {worth_keeping(memory.confidence)}"
+    status = "taken back" if is_gone else _STATUS.get(memory.status, memory.status)
+    yield f"  {status}, true {_held(memory)}; {worth_keeping(memory.confidence)}"
     yield f"Seen in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
     for sighting in memory.sightings:
-        who = SPEAKERS.get(sighting.origin, sighting.origin)
+        who = speaker(sighting, candidates)
         yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {who}"
     yield "Evidence:"
     yield from _places(evidence)
-    yield "Events:"
+    yield "What happened to it:"
 
 
 def _places(evidence: list[dict[str, Any]]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.memory_facts import SPEAKERS, chosen, worth_keeping
+from slowwave.cli.memory_facts import chosen, speaker, worth_keeping
 from slowwave.cli.screen import ask_lines
 from slowwave.cli.terminal import (
     add_json_option,
@@ -29,6 +29,7 @@ from slowwave.cli.terminal import (
     say_json,
     screen_width,
     settings_of,
+    shortened,
     warn,
     wrapped,
 )
@@ -165,12 +166,10 @@ def review(args: argparse.Namespace) -> int:
     # a rejection has an id as a dream has
     known: dict[str, object] = {"rejected" if what == "reject" else "accepted": done.asked, "dream": done.id}
     known |= {"candidates": list(done.candidates)} if what == "reject" else {}
-    return _told(
-        args,
-        known,
-        f"{done.text} slowwave review undo {done.id}{carried(args, with_memory=True)} takes it back.",
-        done.warnings,
-    )
+    known["text"] = done.words
+    words = shortened(done.words, max(screen_width() - 2, 0))
+    back = f"slowwave review undo {done.id}{carried(args, with_memory=True)} takes it back."
+    return _told(args, known, f"{done.text}\n  {words}\n{back}", done.warnings)
 
 
 def _ask_first(desk: Desk, waits: Waits) -> None:
@@ -305,7 +304,7 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
         )
         yield from wrapped(f'"{desk.redact(waits.about.against.text)}"', first="    ", rest="    ", width=width)
     for seen in waits.about.fact.sightings:
-        who = SPEAKERS.get(seen.origin, seen.origin)
+        who = speaker(seen, waits.about.fact.candidates)
         yield f"  {seen.observed_at}  {seen.dialect} {harmless(seen.session)}  {who}"
     for source in desk.sources(waits):
         if source.before:
@@ -397,6 +396,9 @@ class Sitting:
         if verb == "edit":
             text = self._line("  new text: ", waits.ask.text).strip()
             if not text:
+                return False
+            if text.split() == waits.ask.text.split():
+                say("  Nothing was changed, and nothing decided: [a] accepts it as it is.")
                 return False
         # as it is now: an answer before this one may have changed it
         desk = Desk([waits.folder], self._desk.settings, self._desk.environ, self._desk.clock)

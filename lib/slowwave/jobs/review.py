@@ -24,14 +24,16 @@ from slowwave.consolidation.inbox import (
 )
 from slowwave.consolidation.lock import held
 from slowwave.context import Clock
-from slowwave.errors import NotFoundError, UsageError
+from slowwave.errors import NotFoundError, UsageError, several
 from slowwave.locks import beside_jobs
-from slowwave.memory.book import Memory, read_book
+from slowwave.memory.book import Book, Memory, read_book
+from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.files import refresh
 from slowwave.memory.delivery.register import REFUSED
 from slowwave.memory.evidence import Source, first_line, sources_of
 from slowwave.memory.folder import MemoryFolder, named
 from slowwave.memory.ledger import read_ledger, undone_in
+from slowwave.memory.model import Candidate
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Ask, Dream, ask_of, ask_of_dream, remembered, urgency
 from slowwave.secrets.redactor import Redactor, redactor_of
@@ -70,6 +72,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     project: str  # key of the project
     candidates: tuple[str, ...] = ()  # notes that are not taken any more
     text: str = ""  # what became of it, in a sentence
+    words: str = ""  # what was decided about says, in one line; of what was edited, what it says now
     warnings: tuple[str, ...] = ()  # files of agents that could not be brought up to date
 
 
@@ -126,9 +129,12 @@ class Desk:
             NotFoundError: nothing is, or several things are.
         """
         found = [w for w in self.waiting() if name and w.is_called(name) and project in ("", w.folder.project)]
-        if len(found) != 1:
-            much = f"{len(found)} ids begin with {name!r}" if found else f"nothing called {name!r} waits for you"
-            raise NotFoundError(self._as_memory(name) or f"{much}; slowwave review lists what waits")
+        found = [w for w in found if w.ask.id == name] or found
+        if len(found) > 1:
+            raise NotFoundError(several(name, {w.ask.id: w.ask.text for w in found}))
+        if not found:
+            told = f"nothing called {name!r} waits for you; slowwave review lists what waits"
+            raise NotFoundError(self._as_memory(name) or self._as_note(name) or told)
         return found[0]
 
     def of_message(self, waits: Waits) -> list[Waits]:
@@ -172,7 +178,7 @@ class Desk:
         if of_message and verb != "reject":
             raise UsageError(f"a whole message is rejected; {verb} what it says one by one")
         memory, now, asked = waits.folder.path, self.clock.now(), waits.ask
-        refused: tuple[str, ...] = ()
+        refused, words = tuple[str, ...](), ""
         with beside_jobs(self.environ):
             if verb == "reject":
                 before = set(read_book(memory).refusals)
@@ -187,9 +193,11 @@ class Desk:
                 name = self._accept(waits, words, now)
                 said = f"{_DONE.get(asked.kind, 'Remembered')} by dream {name}."
         warnings = tuple(self._bring(waits.folder))
+        now_said = words if verb == "edit" else asked.text
         return Decision(
-            verb=verb, id=name, asked=asked.id, project=asked.project, candidates=refused, text=said, warnings=warnings
-        )
+            verb=verb, id=name, asked=asked.id, project=asked.project, candidates=refused, text=said,
+            words=" ".join(now_said.split()), warnings=warnings,
+        )  # fmt: skip
 
     def _accept(self, waits: Waits, words: str, now: datetime) -> str:
         limits, memory = self.settings.consolidation, waits.folder.path
@@ -244,8 +252,9 @@ class Desk:
                 name = over[0].id
                 raise NotFoundError(f"memory {name} is over already; slowwave memory why {name} tells since when")
         if len(found) != 1:
-            much = f"{len(found)} memories begin with {name!r}" if found else f"no memory is called {name!r}"
-            raise NotFoundError(f"{much}; slowwave memory list shows them with their ids; nothing was dropped")
+            none = f"no memory is called {name!r}; slowwave memory list shows them with their ids"
+            told = several(name, {one.id: one.text for _, one in found}) if found else none
+            raise NotFoundError(f"nothing was dropped: {told}")
         return found[0]
 
     def _as_memory(self, name: str) -> str:
@@ -255,6 +264,30 @@ class Desk:
         except NotFoundError:
             return ""
         return f"{name} is a memory: slowwave memory drop {memory.id} drops it"
+
+    def _as_note(self, name: str) -> str:
+        """Say what became of a note that nobody is asked about, if ids of such begin like that; else ""."""
+        found: dict[str, str] = {}
+        for folder in self.folders:
+            book = read_book(folder.path)
+            for note in read_candidates(folder.path)[0]:
+                if name and note.id.startswith(name):
+                    found[note.id] = f"{self._became(book, note)}: {self.redact(note.text)}"
+        if len(found) > 1:
+            return f"none of them waits for you: {several(name, found)}"
+        return "".join(f"{one} is a note that does not wait for you, it {told}" for one, told in found.items())
+
+    def _became(self, book: Book, note: Candidate) -> str:
+        if note.id in book.rejected:
+            return "was rejected"
+        if memory := next((m for m in book.memories.values() if note.id in m.candidates), None):
+            return f"belongs to memory {memory.id}"
+        if note.id in book.undone:
+            return f"was taken back with dream {book.undone[note.id]}"
+        if note.id in book.done:
+            return "was dealt with"
+        least = self.settings.consolidation.review_confidence
+        return f"waits for more sessions, being less than {least:.0%} likely to be worth keeping"
 
     def dreams_of(self, run: str, *, again: bool = False) -> tuple[str, ...]:
         """Return of each project the oldest dream of a run that stands; to take it back takes the later ones back.

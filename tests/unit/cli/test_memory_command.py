@@ -18,7 +18,8 @@ from slowwave.jobs import review
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.register import REFUSED
 from slowwave.memory.folder import visible_files
-from slowwave.memory.model import Evidence
+from slowwave.memory.ledger import read_ledger
+from slowwave.memory.model import PASTED, Evidence
 from slowwave.report import Item
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House
@@ -449,6 +450,54 @@ def test_drop_takes_one_memory_out_at_once_for_good_and_undo_brings_it_back(
     assert f"Taken back: {dream}" in _run(capsys, house, "undo", dream)
     assert visible_files(house.memory)["MEMORY.md"] == before["MEMORY.md"]
     assert _id_of(house, "We use bun") == name
+
+
+def _gone(house: House, text: str) -> str:
+    return next(event.memory for event in read_ledger(house.memory) if event.text == text)
+
+
+@pytest.mark.parametrize(
+    ("by", "doubt", "said"),
+    [
+        ("offline/9:said", "", "typed in the session"),
+        ("offline/9:choice", "", "chosen in a dialog of the session"),
+        ("offline/9:said", PASTED, "pasted in the session, as it seems"),
+        ("model/9:small", "", "typed, pasted or chosen in the session"),
+    ],
+)
+def test_why_says_how_it_was_said(
+    house: House, capsys: pytest.CaptureFixture[str], by: str, doubt: str, said: str
+) -> None:
+    note = msgspec.structs.replace(house.candidate("Use tabs", session="c"), extractor=by, doubt=doubt)
+    house.extract(note)
+    house.dream()
+    args = ("review", "--memory", str(house.memory))
+    if doubt:
+        assert main([args[0], "show", note.id, *args[1:]]) == 0
+        assert f"claude c  {said}\n" in capsys.readouterr().out
+        assert main([args[0], "accept", note.id, *args[1:]]) == 0
+        capsys.readouterr()
+    assert f"claude c  {said}\n" in _run(capsys, house, "why", _id_of(house, "Use tabs"))
+
+
+def test_why_tells_each_decision_in_order_also_what_was_taken_back_and_brought_back(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = _id_of(house, "We use bun")
+    (night,) = read_book(house.memory).dreams
+    (drop,) = re.findall(r"memory undo (\S+)", _run(capsys, house, "drop", name))
+    for words in ((drop,), (drop, "--again"), (drop,), (night,), (night, "--again"), (night,)):
+        _run(capsys, house, "undo", *words)
+    told = _run(capsys, house, "why", name)
+    assert "taken back, true from" in told
+    assert re.findall(r"^  \S+ \S+  (.*? \(\S+\))", told.partition("What happened to it:\n")[2], re.MULTILINE) == [
+        f"new ({night})",
+        f"takes the place of {_gone(house, 'We use npm')} ({night})",
+        *(f"{what} ({drop})" for what in ("dropped by you", "taken back", "brought back", "taken back")),
+        *(f"{what} ({night})" for what in ("taken back", "brought back", "taken back")),
+    ]
+    row = json.loads(_run(capsys, house, "why", name, "--json"))
+    assert (row["status"], [event["event"] for event in row["events"]][-3:]) == ("taken-back", ["undo"] * 3)
 
 
 def test_what_a_person_took_out_stays_out_when_the_night_that_learnt_it_is_taken_back(

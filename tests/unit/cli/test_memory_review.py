@@ -321,8 +321,44 @@ def test_an_answer_to_what_has_changed_meanwhile_is_told_and_the_next_is_asked(
     asked, given = desk(house).waiting(), iter("aa")
     desk(house).decide(asked[0], "reject")
     Sitting(desk(house), lambda _: next(given), lambda _prompt, _text: "").go(asked)
-    assert "nothing called" in capsys.readouterr().out
+    assert f"{asked[0].ask.id} is a note that does not wait for you, it was rejected" in capsys.readouterr().out
     assert len(active(house)) == 1
+
+
+def test_an_edit_that_changes_nothing_decides_nothing(house: House, capsys: pytest.CaptureFixture[str]) -> None:
+    house.extract(doubted(house, EXTRACTORS[0]))
+    house.dream()
+    assert sit(house, "eq", f" {RULE} ") == 5
+    shown = capsys.readouterr().out
+    assert "Nothing was changed, and nothing decided: [a] accepts it as it is." in shown
+    assert "0 decided, 1 left." in shown
+    assert active(house) == []
+
+
+def test_a_decision_by_id_says_what_it_was_about(house: House, memory: Review) -> None:
+    house.extract(doubted(house, EXTRACTORS[0]), doubted(house, EXTRACTORS[0], OTHER, "s2"))
+    house.dream()
+    first, second = waiting(memory)
+    assert f"\n  {first['text']}\n" in memory("review", "reject", first["id"])
+    assert f"\n  {REWORDED}\n" in memory("review", "edit", second["id"], REWORDED)
+
+
+def test_an_id_of_which_several_begin_alike_or_nobody_is_asked_is_told_with_what_it_names(
+    house: House, memory: Review
+) -> None:
+    texts = {"abc1": RULE, "abc2": OTHER, "abd3": "The cache may be cold"}
+    notes = [doubted(house, EXTRACTORS[0], text, name) for name, text in texts.items()]
+    notes = [msgspec.structs.replace(one, id=name) for one, name in zip(notes, texts, strict=True)]
+    unsure = msgspec.structs.replace(notes[2], doubt="", confidence=0.1)
+    house.extract(*notes[:2], unsure)
+    house.dream()
+    told = memory("review", "reject", "abc", code=3)
+    assert f"2 ids begin with 'abc', write more of the one you mean: abc1 ({RULE}), abc2 ({OTHER})" in told
+    assert "abd3 is a note that does not wait for you, it waits for more sessions, being less than" in memory(
+        "review", "show", "abd", code=3
+    )
+    memory("review", "accept", "abc1")
+    assert "belongs to memory" in memory("review", "show", "abc1", code=3)
 
 
 def test_an_unknown_doubted_fact_is_named(house: House, memory: Review) -> None:
