@@ -16,7 +16,7 @@ from slowwave.files import at_fault_point, fsync_folder, require_file, write_all
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
 from slowwave.memory.folder import OWN_FOLDER, guarded
-from slowwave.memory.model import DROPS, Candidate, ExtractedRange
+from slowwave.memory.model import BY_PERSON, DROPS, Candidate, ExtractedRange
 
 FILE = "candidates.jsonl"
 T = TypeVar("T", bound=msgspec.Struct)
@@ -243,7 +243,9 @@ def _says(line: str, others: Collection[str]) -> bool:
 
 def _is_for_agents(candidate: Candidate) -> bool:
     """Say whether agents may read a candidate that waits: what is unsure or doubtful waits for a person alone."""
-    return not candidate.doubt and candidate.confidence >= _SHOWN and candidate.key != DROPS
+    is_sure = not candidate.doubt and candidate.confidence >= _SHOWN
+    # a rewording belongs to a decision: it never waits, also where that was taken back
+    return is_sure and candidate.key != DROPS and candidate.extractor != BY_PERSON
 
 
 @dataclass(slots=True)

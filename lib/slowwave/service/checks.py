@@ -6,9 +6,11 @@ Nothing is changed, not even a folder made. A check that cannot be carried out i
 import base64
 import json
 import os
+import re
 import shlex
 import shutil
 import stat
+import subprocess
 import urllib.error
 import urllib.request
 from collections import Counter
@@ -26,7 +28,15 @@ from slowwave.consolidation.gates import read_state
 from slowwave.consolidation.lock import refusal
 from slowwave.context import Clock
 from slowwave.errors import ServerError, SettingsError, SlowwaveError
-from slowwave.files import archive_folder, config_folder, data_folder, is_leftover, scheduler_folder, state_folder
+from slowwave.files import (
+    archive_folder,
+    config_folder,
+    data_folder,
+    home_folder,
+    is_leftover,
+    scheduler_folder,
+    state_folder,
+)
 from slowwave.formats.registry import CLIENTS, newest_version, version_order
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
@@ -41,6 +51,7 @@ from slowwave.models.command import found_program
 from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
 from slowwave.quantities import counted
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.service.deployments import PASSES_OVER, server_doubts, worker_command
 from slowwave.service.page_server import served_place
 from slowwave.service.server import HOST, is_healthy, kept_port, named_server
@@ -470,8 +481,8 @@ def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
         return
     if not api:
         where = "no server is set up and no slowwave serve is at work"
-        seen = f"{release}; {where}: jobs run in the process of their command, and nothing is scheduled"
-        yield Check("prefect", ok=True, seen=seen)
+        yield Check("prefect", ok=True, seen=f"{release}; {where}: jobs run in the process of their command")
+        yield _of_machine(environ)
         return
     if not is_healthy(api):
         fix = "start the server (prefect server start), correct PREFECT_API_URL, or run jobs with --direct"
@@ -482,6 +493,53 @@ def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
     except (urllib.error.URLError, OSError, ValueError, LookupError, TypeError) as error:
         fix = "set PREFECT_API_AUTH_STRING where the server asks for it, or update the server"
         yield Check("prefect", ok=False, seen=f"the server at {api} answers strangely: {error}", fix=fix)
+
+
+# what starts things on this machine, besides a Prefect server: units that are switched on, and jobs of launchd
+_SYSTEM_UNITS = (Path("/etc/systemd/system"), Path("/etc/systemd/user"))
+_CRON = (Path("/etc/crontab"), Path("/etc/cron.d"))
+
+
+def _of_machine(environ: Mapping[str, str]) -> Check:
+    """Say what cron, systemd or launchd start of slowwave; nothing of a server is known here."""
+    found = [f"{where}: {what}" for where, what in _started(environ)]
+    if found:
+        return Check("schedule", ok=True, seen=f"on this machine, {'; '.join(found)}")
+    # the environment of a service has no path to it
+    program = shutil.which("slowwave", path=environ.get("PATH")) or "slowwave"
+    line = f'(crontab -l; echo "30 3 * * * {program} run nightly") | crontab -'
+    fix = f"slowwave serve, which runs every night until it is stopped; or by cron: {line}"
+    return Check("schedule", ok=True, seen="nothing is scheduled: a night runs when you start it", fix=fix)
+
+
+def _started(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each entry that starts slowwave: who has it, and its line or name."""
+    tables = [file for path in _CRON for file in (sorted(path.glob("*")) if path.is_dir() else [path])]
+    lines = [line for table in tables for line in _lines(table)]
+    if program := shutil.which("crontab", path=environ.get("PATH")):
+        try:
+            told = subprocess.run(  # noqa: S603 - the person's own table of cron, which is only shown
+                [program, "-l"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=_WAIT_S
+            )
+            lines += told.stdout.splitlines()
+        except (OSError, subprocess.TimeoutExpired) as error:
+            yield "cron", f"crontab -l gave no answer ({error})"
+    yield from (("cron", NAMELESS(" ".join(line.split()))) for line in lines if re.match(r"[^#]*slowwave", line))
+    folders = (*_SYSTEM_UNITS, config_folder(environ).parent / "systemd" / "user")
+    for unit in sorted(one for folder in folders for one in folder.glob("*.wants/*")):
+        if "slowwave" in unit.name or any("slowwave" in line for line in _lines(unit)):
+            yield "systemd", unit.name
+    for job in sorted((home_folder(environ) / "Library" / "LaunchAgents").glob("*.plist")):
+        if any("slowwave" in line for line in _lines(job)):
+            yield "launchd", job.name
+
+
+def _lines(path: Path) -> list[str]:
+    """Return the lines of a file, none where it is not there or not ours to read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
 
 
 def _of_serve(environ: Mapping[str, str], release: str) -> Iterator[Check]:

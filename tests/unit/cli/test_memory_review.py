@@ -14,6 +14,7 @@ from slowwave.cli.review import Sitting
 from slowwave.jobs.review import Desk
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
+from slowwave.memory.extracted import reconcile
 from slowwave.memory.folder import MemoryFolder, visible_files
 from slowwave.memory.model import RETRACTS, Candidate
 from slowwave.settings import Settings
@@ -333,6 +334,18 @@ def test_an_edit_that_changes_nothing_decides_nothing(house: House, capsys: pyte
     assert "Nothing was changed, and nothing decided: [a] accepts it as it is." in shown
     assert "0 decided, 1 left." in shown
     assert active(house) == []
+
+
+def test_after_a_rewording_was_taken_back_there_is_nothing_to_repair(house: House, memory: Review) -> None:
+    house.extract(house.candidate(RULE, confidence=0.52))
+    (row,) = waiting(memory)
+    name = json.loads(memory("review", "edit", row["id"], REWORDED, "--json"))["dream"]
+    memory("review", "undo", name)
+    before = visible_files(house.memory)
+    assert reconcile(house.memory, read_book(house.memory).done) == ""
+    assert visible_files(house.memory) == before
+    assert RULE in house.read("extracted.md")
+    assert REWORDED not in house.read("extracted.md")
 
 
 def test_a_decision_by_id_says_what_it_was_about(house: House, memory: Review) -> None:

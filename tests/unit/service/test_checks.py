@@ -107,6 +107,40 @@ def server(**changed: Any) -> Generator[str]:
         httpd.server_close()
 
 
+def test_without_a_server_it_is_said_what_starts_nights_and_else_how_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checks, "_SYSTEM_UNITS", (tmp_path / "system",))
+    monkeypatch.setattr(checks, "_CRON", (tmp_path / "crontab", tmp_path / "cron.d"))
+    programs = tmp_path / "bin"
+    environ = {**environ_of(tmp_path), "PATH": str(programs)}
+
+    def schedule() -> Check:
+        (_, check) = scheduler(environ)
+        assert (check.name, check.ok) == ("schedule", True)
+        return check
+
+    assert schedule().seen == "nothing is scheduled: a night runs when you start it"
+    assert schedule().fix == (
+        "slowwave serve, which runs every night until it is stopped; "
+        'or by cron: (crontab -l; echo "30 3 * * * slowwave run nightly") | crontab -'
+    )
+    agents = tmp_path / "Library" / "LaunchAgents" / "own.nights.plist"
+    wants = tmp_path / "config" / "systemd" / "user" / "timers.target.wants" / "slowwave-nightly.timer"
+    other = wants.with_name("backup.timer")
+    for path, text in ((agents, "<string>slowwave</string>"), (wants, ""), (other, "")):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    programs.mkdir()
+    (programs / "crontab").write_text("#!/bin/sh\necho '# slowwave'\necho '30 3 * * *   slowwave run nightly'\n")
+    (programs / "crontab").chmod(0o755)
+    assert schedule().seen == (
+        "on this machine, cron: 30 3 * * * slowwave run nightly; systemd: slowwave-nightly.timer; "
+        "launchd: own.nights.plist"
+    )
+    assert not schedule().fix
+
+
 def scheduled(**changed: Any) -> dict[str, Check]:
     with server(**changed) as api:
         return {check.name: check for check in scheduler({"PREFECT_API_URL": api})}
