@@ -4,6 +4,7 @@ What was learned is told by :mod:`slowwave.observability.lessons`, here as lines
 where it is none, with everything in it. A backfill, retention and an erasure have their own parts.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 
 from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, short_time, shortened, wrapped
+from slowwave.files import REPORT, state_folder
 from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words
 from slowwave.report import LEFT_OUT, NOTHING_TO_DO, Gate, readable
@@ -43,6 +45,7 @@ class Screen:
 
     width: int = 0  # most characters of a line, 0 for no limit: then nothing is left out either
     options: str = ""  # what every command that is named needs besides, for example ``--store .sample``
+    page: str = ""  # where the report lies that was written for a browser, "" where there is none
 
     def most(self, number: int) -> int | None:
         """Return how many of a list are shown; None for all."""
@@ -69,6 +72,8 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
     needs = sum(ask.kind in ("fact", "everywhere") for ask in learned.needs)
     yield from _numbers(report["counts"], needs, screen)
     yield from _undo(learned, screen, run=report["run_id"])
+    if screen.page and (learned.changes or needs) and not dry_run:
+        yield f"The report, for a browser: {screen.page}"
     if not (changed or report["parked"] or any(report["counts"].get(name) for name in DEEDS)):
         yield ""
         is_left = report["failures"] or (report["job"] == "erase" and report["counts"].get("refused"))
@@ -80,8 +85,14 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
 
 def show(report: dict[str, Any], *, dry_run: bool, whole: bool = False, options: str = "") -> None:
     """Print the report; ``whole`` with every session that retention looked at."""
-    for line in lines(report, dry_run=dry_run, whole=whole, screen=Screen(screen_width(), options)):
+    for line in lines(report, dry_run=dry_run, whole=whole, screen=Screen(screen_width(), options, _page())):
         say(line)
+
+
+def _page() -> str:
+    """Return where the report is, "" where it was not written yet."""
+    page = state_folder(os.environ) / REPORT
+    return str(page) if page.exists() else ""
 
 
 def _title(report: dict[str, Any], learned: Learned, *, dry_run: bool) -> Iterator[str]:

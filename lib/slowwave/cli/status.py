@@ -26,6 +26,7 @@ from slowwave.cli.terminal import (
 )
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, SettingsError
+from slowwave.files import REPORT, state_folder
 from slowwave.memory.folder import INDEX
 from slowwave.quantities import OFF, counted
 from slowwave.report import readable
@@ -82,11 +83,13 @@ def run(args: argparse.Namespace) -> int:
         named = {one.run_id for one in backfills}  # these are told with the command that goes on with them
         past.stopped = [night for night in past.stopped if night.run_id not in named]
         around = [*_left_out(problems), *retention_lines(kept), *of_nights(past), *_backfills(backfills, broken)]
+        page = state_folder(os.environ) / REPORT
+        around += ["", f"The report, for a browser: {page}"] if page.exists() else []
         first = list(of_morning(learned, carried(args)))
         # the prompt stands below what is shown, and a line is kept for what is not
         room = max(screen_height() - len(first) - len(around) - 4, 5) if screen_height() else None
         of_projects = every(rows) if args.all or len(rows) <= _FEW else short(rows, room)
-        for line in (*first, _summary(rows, learned.needs), *of_projects, *around):
+        for line in (*first, _summary(rows), *of_projects, *around):
             say(line)
     is_unknown = kept.problem or past.problems or broken or any(row.problem for row in rows)
     return PARTLY_FAILED if is_unknown else DONE
@@ -106,15 +109,16 @@ def _write_report(args: argparse.Namespace) -> int:
     return PARTLY_FAILED if view.problems else DONE
 
 
-def _summary(rows: "list[Standing]", needs: int) -> str:
-    """Say how many projects there are and what of them waits, besides the ``needs`` that wait for a person."""
+def _summary(rows: "list[Standing]") -> str:
+    """Say how many projects there are and what of them waits."""
     due = sum(row.due and not row.taken_back for row in rows)
     back = sum(bool(row.taken_back) for row in rows)
     taken = f", {back} taken back" if back else ""
+    # after an undo the clock of dreams stands as before, but what waited then was looked at
     waiting, backlog = sum(row.waiting for row in rows), sum(row.backlog for row in rows if not row.taken_back)
     new = f", {backlog} of them not looked at yet" if backlog else ""
-    waits = counted(max(waiting - needs, 0), "fact waits", "facts wait")
-    return bold(f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {waits} for more sessions{new}")
+    waits = f"{counted(waiting, 'fact waits', 'facts wait')} for more sessions or for you"
+    return bold(f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {waits}{new}")
 
 
 def every(rows: "list[Standing]") -> Iterator[str]:

@@ -226,7 +226,7 @@ def noted_of(memory: Path, noted: Path | None = None) -> Noted:
     book, entries = read_book(memory), read_entries(noted or memory)[0]
     facts = [entry for entry in entries if isinstance(entry, Candidate)]
     read = {(e.session.dialect, e.session.id) for e in entries if not isinstance(e, Candidate)}
-    undecided = sum(not _is_settled(fact, book) for fact in facts)
+    undecided = sum(book.waits(fact) for fact in facts)
     return Noted(len(read), len(facts), undecided, tuple(_backlog(entries, book, read_state(memory))))
 
 
@@ -260,13 +260,9 @@ def _backlog(
             continue
         # candidates stand before the ranges of bytes that they came from, and these say when they were read
         at = _known(entry.at)
-        found += [(c, at) for c in open_ if not _is_settled(c, book) and _is_later(at, last)]
+        found += [(c, at) for c in open_ if book.waits(c) and _is_later(at, last)]
         open_ = []
-    return found + [(c, _known(c.observed_at)) for c in open_ if not _is_settled(c, book)]
-
-
-def _is_settled(candidate: Candidate, book: Book) -> bool:
-    return candidate.id in book.done or candidate.id in book.undone or candidate.id in book.rejected
+    return found + [(c, _known(c.observed_at)) for c in open_ if book.waits(c)]
 
 
 def _known(at: str) -> str:

@@ -170,7 +170,7 @@ def _taken_back(memory: Path, last: int | None, changed: Changed) -> str:
 
 def _look_at_memory(standing: Standing, memory: Path) -> None:
     book = read_book(memory)
-    waiting = [c for c in read_candidates(memory)[0] if c.id not in book.done]
+    waiting = [c for c in read_candidates(memory)[0] if book.waits(c)]
     standing.last_change = book.dreams[-1] if book.dreams else ""
     standing.memories = len(book.active)
     standing.waiting = len(waiting)

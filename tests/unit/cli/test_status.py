@@ -105,6 +105,40 @@ def test_a_terminal_shows_as_much_as_it_has_room_for_and_a_pipe_everything(
     assert "and " not in seen
 
 
+def test_what_waits_holds_what_no_dream_has_looked_at_and_nothing_that_was_taken_back(
+    own_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(own_home, datetime.now(UTC))
+
+    def waiting() -> dict[str, tuple[int, int]]:
+        assert main(["status", "--json"]) == 0
+        rows = json.loads(capsys.readouterr().out)["projects"]
+        return {row["project"]: (row["waiting"], row["backlog"]) for row in rows}
+
+    assert main(["run", "extract", "--direct"]) == 0
+    capsys.readouterr()
+    number = sum(one for one, _ in waiting().values())
+    assert number > 20
+    assert all(one == new for one, new in waiting().values())
+    assert main(["status"]) == 0
+    said = capsys.readouterr().out
+    assert f", {number} facts wait for more sessions or for you, {number} of them not looked at yet\n" in said
+    assert main(["run", "consolidate", "--direct", "--force"]) == 0
+    assert f"The report, for a browser: {own_home / 'state' / 'slowwave' / 'report.html'}\n" in capsys.readouterr().out
+    left = waiting()
+    assert {new for _, new in left.values()} == {0}
+    assert main(["nights", "--json"]) == 0
+    night = json.loads(capsys.readouterr().out.splitlines()[0])["id"]
+    assert main(["memory", "undo", night]) == 0
+    capsys.readouterr()
+    # what it took in is not learned again, so it waits for nothing
+    assert {name: one for name, (one, _) in waiting().items()} == {name: one for name, (one, _) in left.items()}
+    assert main(["status"]) == 0
+    said = capsys.readouterr().out
+    assert "\nThe report, for a browser: " in said
+    assert "not looked at yet" not in said
+
+
 def test_html_writes_the_report_and_prints_where_it_is(own_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     append_night(environ(own_home), a_night(alarms=[Alarm("loss", "a dream was parked", 1)]))
     assert main(["status", "--html"]) == 0
