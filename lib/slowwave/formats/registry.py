@@ -7,9 +7,10 @@ A new client is one module with its ``CLIENT``, and its place here.
 
 import re
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import msgspec
 
@@ -172,20 +173,29 @@ _END_BYTES = 64 << 10
 _VERSION = re.compile(r"(\d+(?:\.\d+)*)(?:[-+].*)?$")
 
 
-def newest_version(sessions: Iterable[StoredSession], dialect: str) -> str:
-    """Return the newest version that a client's latest sessions name, "" where they name none."""
-    own = [s for s in sessions if s.dialect == dialect and not s.in_database]
-    latest = sorted(own, key=lambda s: s.mtime_ns, reverse=True)[:_LATEST]
-    versions = [version for session in latest for version in _versions(session)]
-    return max(versions, key=version_order, default="")
+class Seen(NamedTuple):
+    """A version of a client that one of its sessions names; another one may be installed since."""
+
+    version: str = ""  # "" where none is named
+    day: str = ""  # when that session changed last, ISO date in UTC
 
 
-def latest_version(sessions: Iterable[StoredSession], dialect: str) -> str:
-    """Return the version that the session names which changed last of those that name one; "" where none does."""
+def newest_version(sessions: Iterable[StoredSession], dialect: str) -> Seen:
+    """Return the newest version that a client's latest sessions name, of the latest of these."""
+    return max(_seen(sessions, dialect), key=lambda seen: (version_order(seen.version), seen.day), default=Seen())
+
+
+def latest_version(sessions: Iterable[StoredSession], dialect: str) -> Seen:
+    """Return the version that the session names which changed last of those that name one."""
+    return next(_seen(sessions, dialect), Seen())
+
+
+def _seen(sessions: Iterable[StoredSession], dialect: str) -> Iterator[Seen]:
+    """Yield the newest version that each of a client's latest sessions names, the latest first."""
     own = [s for s in sessions if s.dialect == dialect and not s.in_database]
-    latest = sorted(own, key=lambda s: s.mtime_ns, reverse=True)[:_LATEST]
-    named = (max(_versions(session), key=version_order, default="") for session in latest)
-    return next(filter(None, named), "")
+    for session in sorted(own, key=lambda s: s.mtime_ns, reverse=True)[:_LATEST]:
+        if version := max(_versions(session), key=version_order, default=""):
+            yield Seen(version, f"{datetime.fromtimestamp(session.mtime_ns / 1e9, UTC):%Y-%m-%d}")
 
 
 def version_order(version: str) -> tuple[int, ...]:

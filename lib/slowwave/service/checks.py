@@ -197,19 +197,22 @@ def _states(found: Discovery, now: datetime) -> Iterator[Check]:
 
 def clients(found: Discovery) -> Iterator[Check]:
     """Say of every client with a version whether the newest sessions come from one that was tested."""
-    seen: list[str] = []
+    told: list[str] = []
     newer: list[str] = []
     for dialect, tested in ((name, client.tested) for name, client in CLIENTS.items() if client.tested):
-        newest = newest_version((s for p in found.projects for s in p.sessions), dialect)
-        if newest:
-            seen.append(f"{dialect} {newest}")
-            if version_order(newest) > version_order(tested):
-                newer.append(f"{dialect} {newest} (tested up to {tested})")
+        seen = newest_version((s for p in found.projects for s in p.sessions), dialect)
+        if seen.version:
+            told.append(f"{dialect} {seen.version} on {seen.day}")
+            if version_order(seen.version) > version_order(tested):
+                newer.append(f"{dialect} {seen.version} on {seen.day} (tested up to {tested})")
     if newer:
         fix = "update slowwave; sessions list shows what it does not understand (bad_lines), and nothing of it is lost"
-        yield Check("clients", ok=True, seen=f"newer than what was tested: {', '.join(newer)}", fix=fix)
+        yield Check("clients", ok=True, seen=f"sessions of newer ones than were tested: {', '.join(newer)}", fix=fix)
     else:
-        yield Check("clients", ok=True, seen=", ".join(seen) or "no client that tells its version")
+        said = (
+            f"the newest that sessions name: {', '.join(told)}" if told else "no session names a version of its client"
+        )
+        yield Check("clients", ok=True, seen=said)
 
 
 def runs(settings: Settings, environ: Mapping[str, str], now: datetime) -> Check:

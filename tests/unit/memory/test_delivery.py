@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -520,5 +521,7 @@ def test_why_claude_code_does_not_load_memory_by_itself_is_told(tmp_path: Path) 
 
     how = f"; slowwave install writes it into {LOCAL} of the project"
     from_on = "loads it by itself from version 2.1.59 on; the last session here"
-    assert told("claude 2.0.14") == f"{from_on} was of 2.0.14{how}"
+    assert re.fullmatch(
+        rf"{re.escape(from_on)} was of 2\.0\.14, on \d{{4}}-\d\d-\d\d{re.escape(how)}", told("claude 2.0.14")
+    )
     assert told("claude") == f"{from_on} names no version{how}"

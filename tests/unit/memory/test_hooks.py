@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 from contextlib import suppress
 from pathlib import Path
@@ -149,7 +150,8 @@ def test_clients_without_such_hooks_get_none(work: Work, client: str) -> None:
     assert not settings_of(work).exists()
     assert not (work.base / ".codex").exists()
     if client == "codex 0.124.0":
-        assert told[0].endswith("that needs codex 0.169.0 or newer, and its last session names 0.124.0")
+        seen = r"its last session, of \d{4}-\d\d-\d\d, was of 0\.124\.0; a newer one is seen once it was used here$"
+        assert re.search(rf"that needs codex 0\.169\.0 or newer, and {seen}", told[0])
 
 
 def test_codex_gets_a_file_of_its_own_and_a_person_is_told_to_trust_it(work: Work) -> None:

@@ -54,8 +54,8 @@ def test_a_sound_installation_is_well_and_left_alone(store: Path, own_home: Path
     seen = examined(store)
     assert {name: check.seen for name, check in seen.items() if not check.ok} == {}
     assert set(seen) == {
-        "settings", "prefect", "schedule", "model", "runs", "disk", "stores", "clients", "clock", "permissions", "privacy",
-        "storage", "locks", "leftovers", "state", "delivery", "archive",
+        "settings", "prefect", "schedule", "model", "runs", "disk", "stores", "clients", "clock", "permissions",
+        "privacy", "storage", "locks", "leftovers", "state", "delivery", "archive",
     }  # fmt: skip
     assert {name for name, check in seen.items() if check.fix} <= {"schedule"}  # whatever this machine schedules
     assert seen["stores"].seen.startswith("2 projects with 19 sessions")

@@ -20,7 +20,7 @@ from slowwave.extraction.candidates import relative_paths
 from slowwave.extraction.model.operations import form_of, list_of
 from slowwave.extraction.model.quotations import stands_in
 from slowwave.extraction.practice import is_general
-from slowwave.formats.registry import by_name, latest_version, version_order
+from slowwave.formats.registry import by_name, latest_version
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import Book, Memory, replay
 from slowwave.memory.delivery.register import Register, placed_of, told_as
@@ -424,8 +424,7 @@ class Watch:
     def _loads_itself(self, session: StoredSession) -> bool:
         if session.dialect == "cersei":
             return True
-        version = version_order(latest_version([session], "claude"))
-        return session.dialect == "claude" and loads_itself(version, self.project)
+        return session.dialect == "claude" and loads_itself(latest_version([session], "claude"), self.project)
 
     def _delivered(self, dialect: str) -> Mapping[str, str]:
         """Return since when each memory stands in a file that a client reads."""

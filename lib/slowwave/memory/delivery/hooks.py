@@ -112,9 +112,11 @@ def hooked_clients(project: Project, register: Register) -> dict[str, str]:
 
 def _too_old(sessions: Iterable[StoredSession], client: str) -> str:
     """Return why the version of a client that was used last can have no hooks, or ""."""
-    version, since = latest_version(sessions, client), CLIENTS[client].since
-    is_new = version_order(version) >= version_order(since)
-    return "" if is_new else f"that needs {client} {since} or newer, and its last session names {version or 'none'}"
+    seen, since = latest_version(sessions, client), CLIENTS[client].since
+    if version_order(seen.version) >= version_order(since):
+        return ""
+    of = f"its last session, of {seen.day}, was of {seen.version}" if seen.version else "its sessions name no version"
+    return f"that needs {client} {since} or newer, and {of}; a newer one is seen once it was used here"
 
 
 def write_table(root: str, memory: Path, points: Sequence[Point], environ: Mapping[str, str]) -> bool:

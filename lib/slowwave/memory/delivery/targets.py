@@ -23,7 +23,7 @@ import orjson
 from slowwave.files import home_folder
 from slowwave.formats.claude import CLIENT as CLAUDE_CODE
 from slowwave.formats.registry import CLIENTS as KNOWN
-from slowwave.formats.registry import client_of, latest_version, version_order
+from slowwave.formats.registry import Seen, client_of, latest_version, version_order
 from slowwave.memory.delivery.register import Register, placed_of
 from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.stores.projects import Project, spelled
@@ -71,9 +71,9 @@ def reach_of(project: Project, register: Register, environ: Mapping[str, str]) -
     placed = placed_of(project.memory, register)
     stands = {client: name_from_json(file) for file, one in placed.items() for client in one.clients}
     made = {Path(name_from_json(file)).name for file, one in placed.items() if one.block.made}
-    version = version_order(latest_version(project.sessions, CLAUDE_CODE.name))
+    seen = latest_version(project.sessions, CLAUDE_CODE.name)
     itself = {client for client in clients if client_of(client).delivery.loads_memory}
-    by_version = _why_not_itself(version, project)
+    by_version = _why_not_itself(seen, project)
     itself |= set() if by_version else {CLAUDE_CODE.name} & clients
     why_not = unfit(project.root, environ)
     means = Means((), {}, {}) if why_not else means_of(project, clients, made, Path(project.root))
@@ -129,12 +129,12 @@ def means_of(project: Project, wanted: set[str], made: set[str], root: Path, *, 
     there = {name for name in (AGENTS, INSTEAD, CLAUDE, LOCAL) if name not in made and (root / name).exists()}
     has = {session.dialect for session in project.sessions} | wanted
     of, needless, refused = _all_but_claude(wanted & has, has, there)
-    version = version_order(latest_version(project.sessions, "claude"))
-    knows = loads_itself(version, project)
+    seen = latest_version(project.sessions, "claude")
+    knows = loads_itself(seen, project)
     alone: list[Target] = []
     if "claude" in wanted & has:
         if not knows:
-            of.setdefault(_of_claude(root, there, set(of), version), []).append("claude")
+            of.setdefault(_of_claude(root, there, set(of), seen), []).append("claude")
         elif has_others and not _hides_agents(root, there):
             alone.append(Target(LOCAL, ("claude",), of_others=True))
         else:
@@ -196,12 +196,14 @@ def unseen(targets: Iterable[Target], folder: Path, root: Path) -> list[Target]:
     return [target for target in targets if not OF_ALL_ABOVE.issuperset(target.clients)]
 
 
-def _of_claude(root: Path, there: set[str], taken: set[str], version: tuple[int, ...]) -> str:
+def _of_claude(root: Path, there: set[str], taken: set[str], seen: Seen) -> str:
     """Return the file that brings the memory to a Claude Code that does not load it, once, and hides no other."""
     if CLAUDE in taken:
         return CLAUDE
     instructions = [path for path in (root / CLAUDE, root / ".claude" / CLAUDE) if path.is_file()]
-    takes_agents = version >= version_order(LOADS_ITSELF) and not instructions and LOCAL not in there
+    takes_agents = (
+        version_order(seen.version) >= version_order(LOADS_ITSELF) and not instructions and LOCAL not in there
+    )
     if takes_agents and AGENTS in there | taken:
         return AGENTS
     agents = root / AGENTS
@@ -212,16 +214,16 @@ def _of_claude(root: Path, there: set[str], taken: set[str], version: tuple[int,
     return LOCAL
 
 
-def loads_itself(version: tuple[int, ...], project: Project) -> bool:
+def loads_itself(seen: Seen, project: Project) -> bool:
     """Say whether a version of Claude Code loads memory, finds this folder, and nobody turned that off."""
-    return not _why_not_itself(version, project)
+    return not _why_not_itself(seen, project)
 
 
-def _why_not_itself(version: tuple[int, ...], project: Project) -> str:
+def _why_not_itself(seen: Seen, project: Project) -> str:
     """Return why a version of Claude Code does not load a project's memory, or ""."""
     memory = project.memory
-    if version < version_order(LOADS_ITSELF):
-        of = f"was of {'.'.join(map(str, version))}" if version else "names no version"
+    if version_order(seen.version) < version_order(LOADS_ITSELF):
+        of = f"was of {seen.version}, on {seen.day}" if seen.version else "names no version"
         return f"loads it by itself from version {LOADS_ITSELF} on; the last session here {of}"
     if memory.name != "memory" or memory.parent.name != spelled(project.root):
         return "looks for its memory of this project in another folder"
