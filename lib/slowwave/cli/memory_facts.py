@@ -511,9 +511,10 @@ def _places(evidence: list[dict[str, Any]]) -> Iterator[str]:
             continue
         told.update(filter(None, [item["said"]]))
         lines = [line for line in item["said"].splitlines() if line.strip()]
-        yield from (f"           > {harmless(line)}" for line in lines[:_MOST_LINES])
-        if len(lines) > _MOST_LINES:
-            yield f"           > and {counted(len(lines) - _MOST_LINES, 'more line')}"
+        shown = lines[: _MOST_LINES if screen_width() else None]
+        yield from (f"           > {harmless(line)}" for line in shown)
+        if len(lines) > len(shown):
+            yield f"           > and {counted(len(lines) - len(shown), 'more line')}"
 
 
 def _mark(memory: Memory, notes: Mapping[str, str]) -> str:

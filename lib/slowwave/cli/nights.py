@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -31,6 +32,7 @@ from slowwave.cli.terminal import (
 )
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError
 from slowwave.jobs.run import memory_folders
+from slowwave.memory.folder import INDEX
 from slowwave.memory.transaction import recover
 from slowwave.observability.lessons import Dream, Learned, Remembered, in_all, in_words, learned, remembered
 from slowwave.observability.night import Night, moment, read_nights, state
@@ -122,7 +124,9 @@ def _list(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
     if any(dream.changes for row in shown for dream in row.dreams):
         say("")
         told = (f"nights show ID{carried(args)} tells what one learned",)
-        told += (f"memory undo ID{carried(args)} takes a night back, or one of its dreams",)
+        told += (
+            f"memory undo ID{carried(args)} takes a night back, or one of its dreams; memory drop ID one memory alone",
+        )
         for line in (line for one in told for line in wrapped(f"slowwave {one}", rest="  ", width=width)):
             say(line)
 
@@ -219,8 +223,19 @@ def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str],
             yield f"  have it again: slowwave memory undo {dream.id} --again{options}"
         else:
             yield f"  take it back: slowwave memory undo {dream.id}{options}"
+            yield from one_alone(dream, options)
     for failure in night.failures if night else ():
         yield from wrapped(f"failed: {failure}", rest="  ", width=width)
+
+
+def one_alone(dream: Dream, options: str) -> Iterator[str]:
+    """Yield how a person takes one decision of a dream back, and leaves all others as they are."""
+    kinds = {change.kind for change in dream.changes}
+    if kinds & {"new", "changed", "replaced"}:
+        yield f"  one memory alone: slowwave memory drop ID{options}"
+    if kinds & {"replaced", "dropped"}:
+        told = "what it replaced or dropped stands again once you write the line into"
+        yield f"  {told} {Path(dream.memory) / INDEX}: it is yours then, and no dream changes it"
 
 
 def _row(night: Night | None, name: str, dreams: Sequence[Dream]) -> dict[str, Any]:

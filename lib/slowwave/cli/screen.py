@@ -184,7 +184,7 @@ def ask_lines(
                 here, every_one = together[ask.message], whole[ask.message]
                 more = f" shown here, {every_one} in all" if every_one > here else ""
                 told = f"{here} of one message{more}, which begins: {opening(ask)}"
-                yield from wrapped(shortened(told, width - 4 if width else 100), first="    ", width=width)
+                yield from wrapped(shortened(told, width - 4 if width else 0), first="    ", width=width)
             about = f"  ({ask.why})" if ask.why and not why else ""
             yield from wrapped(f"{names[ask.project]}: {ask.text}{about}", first="  - ", rest=" " * 4, width=width)
             if is_named:

@@ -11,7 +11,7 @@ import msgspec
 
 from slowwave.cli.sessions_context import Target, opened, readable_session
 from slowwave.cli.sessions_write import stored_session
-from slowwave.cli.terminal import bold, harmless, say, say_json, settings_of, tell_damage
+from slowwave.cli.terminal import bold, harmless, say, say_json, screen_width, settings_of, tell_damage
 from slowwave.compaction.append import as_it_stands, is_open
 from slowwave.compaction.book import Appended, Condition, conditions, folder_of, read_book
 from slowwave.compaction.due import due
@@ -102,7 +102,7 @@ def _lines_read(item: Meaning) -> Iterator[str]:
 
 def _short(text: str) -> str:
     words = " ".join(text.split())
-    return words if len(words) <= _WIDTH_OF_WORDS else words[: _WIDTH_OF_WORDS - 1] + "\u2026"
+    return words if len(words) <= _WIDTH_OF_WORDS or not screen_width() else words[: _WIDTH_OF_WORDS - 1] + "\u2026"
 
 
 _MOST_LOST = 20
@@ -268,7 +268,7 @@ def _proof(proof: dict[str, Any]) -> Iterator[str]:
     lost = cast("list[dict[str, Any]]", proof["lost"])
     for one in lost[:_MOST_LOST]:
         places = ", ".join(f"{p['offset']}+{p['length']}" for p in one["ranges"])
-        yield f"    not told: {one['kind']}: {harmless(str(one['text'])[:_WIDTH])}" + (
+        yield f"    not told: {one['kind']}: {harmless(str(one['text'])[: _WIDTH if screen_width() else None])}" + (
             f" (bytes {places})" if places else ""
         )
     if len(lost) > _MOST_LOST:

@@ -16,6 +16,7 @@ from slowwave.cli.terminal import (
     harmless,
     say,
     say_json,
+    screen_width,
     settings_of,
     tell_damage,
     warn,
@@ -169,10 +170,11 @@ def _print_message(message: Message, transcript: Transcript, *, told: bool) -> N
     for form in normal_form([message]):
         if "text" in form:
             say(harmless(str(form["text"])))
+    most = _WIDTH if screen_width() else None
     for call in message.calls:
-        say(f"  -> {call.name} {harmless(str(call.args)[:_WIDTH])}")
+        say(f"  -> {call.name} {harmless(str(call.args)[:most])}")
     for result in message.results:
-        say(f"  <- {'error: ' if result.is_error else ''}{harmless(' '.join(result.text.split())[:_WIDTH])}")
+        say(f"  <- {'error: ' if result.is_error else ''}{harmless(' '.join(result.text.split())[:most])}")
 
 
 def _is_undelivered(message: Message, transcript: Transcript) -> bool:

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import sqlite3
+import sys
 import time
 from pathlib import Path
 
@@ -12,14 +13,16 @@ import pytest
 
 from slowwave.cli import main, memory
 from slowwave.cli import review as cli_review
+from slowwave.cli.nights import one_alone
 from slowwave.consolidation.inbox import accept_fact, drop_memories, inbox
 from slowwave.errors import MovedError
 from slowwave.jobs import review
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.register import REFUSED
-from slowwave.memory.folder import visible_files
+from slowwave.memory.folder import MemoryFolder, visible_files
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.model import PASTED, Evidence
+from slowwave.observability.lessons import remembered
 from slowwave.report import Item
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House
@@ -628,8 +631,31 @@ def test_what_was_dropped_leaves_the_files_that_agents_read(
     assert "not delivered: AGENTS.md: somebody changed the section" in capsys.readouterr().err
 
 
+def test_one_decision_of_a_night_alone_is_taken_back_as_its_screen_says(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = MemoryFolder("-p", house.memory, (house.folder,))
+    (one,) = remembered([folder])[0]
+    options = " --store X"
+    told = "\n".join(one_alone(one.dreams[0], options))
+    assert f"  one memory alone: slowwave memory drop ID{options}" in told
+    house.extract(house.candidate("We use pnpm", session="c", key="pref:pm", value="pnpm", at="2026-11-03T00:00:00Z"))
+    house.extract(house.candidate("Use tabs", session="d"))
+    house.dream()
+    told = "\n".join(one_alone(remembered([folder])[0][0].dreams[-1], options))
+    index = house.memory / "MEMORY.md"
+    assert f"  what it replaced or dropped stands again once you write the line into {index}: it is yours then" in told
+    _run(capsys, house, "drop", _id_of(house, "We use pnpm"))
+    index.write_text(f"{index.read_text()}- We use bun\n")
+    house.extract(house.candidate("Answer in English", session="e"))
+    house.dream()
+    lines = index.read_text().splitlines()
+    assert {"- We use bun", "- Use tabs", "- Answer in English"} <= set(lines)
+    assert "- We use pnpm" not in lines
+
+
 def test_why_tells_the_call_beside_its_answer_and_nothing_twice(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     house = House(tmp_path)
     answer = "error: unrecognized subcommand 'test'\n" + "\n".join(f"usage, line {n}" for n in range(9))
@@ -644,7 +670,10 @@ def test_why_tells_the_call_beside_its_answer_and_nothing_twice(
     why = _run(capsys, house, "why", _run(capsys, house, "list").splitlines()[1].split()[0])
     assert "> acme test 2>&1" in why
     assert "> acme check" in why
-    assert (why.count("> usage, line 4"), why.count("> as above"), "> and 4 more lines" in why) == (1, 1, True)
+    # a pipe is not cut
+    assert (why.count("> usage, line 8"), why.count("> as above"), "more line" in why) == (1, 1, False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert "> and 4 more lines" in _run(capsys, house, "why", read_book(house.memory).active[0].id)
     assert "commands showed it" in why
     assert "command_outcome" not in why
 

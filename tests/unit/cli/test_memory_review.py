@@ -267,6 +267,14 @@ def test_all_that_came_from_one_message_is_rejected_and_taken_back_together(hous
     assert len(waiting(memory)) == 4
 
 
+def test_in_a_pipe_a_message_is_told_with_all_of_its_first_line(house: House, memory: Review) -> None:
+    begin = f"Findings of the audit {'of the quartz registry ' * 9}end"
+    first = doubted(house, EXTRACTORS[0], f"{begin}\nThe queue must be drained. The cache is cold.")
+    house.extract(*(msgspec.structs.replace(first, id=f"{n}{first.id[1:]}", text=f"Part {n} holds") for n in range(2)))
+    house.dream()
+    assert f"2 of one message, which begins: {begin}\n" in memory("review", "list")
+
+
 def test_who_rejects_a_whole_message_is_told_before_how_much_that_is(
     house: House, memory: Review, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,6 +123,20 @@ def test_what_is_read_fits_a_terminal_of_eighty_columns(
     assert [one for one in lines if len(one) > 80 and " " in one.strip()[:80] and str(sample) not in one] == []
 
 
+@pytest.mark.parametrize(
+    "line", ["status", "nights show", "review list --all", "memory list", "doctor", "memory verify"]
+)
+def test_a_pipe_has_no_width(
+    line: str, sample: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told: list[str] = []
+    for columns in ("40", "250"):
+        monkeypatch.setenv("COLUMNS", columns)
+        shown(line, sample)
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
+
+
 def test_memories_stand_by_project_and_are_whole_in_a_pipe(sample: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown("memory list --json", sample)
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
