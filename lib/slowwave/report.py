@@ -368,6 +368,11 @@ class Report(msgspec.Struct):
         """Whether it left anything behind."""
         return bool(self.dream_ids or any(self.now.get(name) for name in _LEFT_BEHIND))
 
+    def quiet_projects(self) -> list[str]:
+        """Return the projects over which a dream went without anything to write."""
+        nothing = {i.project for i in self.items if i.action == "keep" and i.reason.startswith(NOTHING_TO_DO)}
+        return [project for project in self.phases if project in nothing]
+
     def parked_projects(self) -> frozenset[str]:
         """Return the projects whose dream waits for review: what their items name was planned, not done."""
         return frozenset(

@@ -217,7 +217,8 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
     if row.problem:
         yield f"  {bad('problem')}    {row.problem}"
         return
-    changed = f"; the last that changed anything: {row.last_change}" if row.last_change else ""
+    nothing = f": nothing new, so the next counts from {short_time(row.counts_from)}" if row.counts_from else ""
+    changed = f"{nothing}; the last that changed anything: {row.last_change}" if row.last_change else nothing
     never = f"taken back {short_time(row.taken_back)}; {_AGAIN}" if row.taken_back else "never"
     yield f"  last dream {short_time(row.last_dream or '') or never}{changed}"
     if row.due_at and not _nothing_waits(row):

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -44,6 +45,7 @@ from slowwave.observability.progress import AtWork, over_because, read_notes, st
 from slowwave.report import Gate
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import read_holds
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import ModelSettings, RetentionSettings, Settings
 from slowwave.stores.archive.shelf import rescue_packs, rescued_bytes
 from slowwave.stores.discovery import active_reason, known_projects
@@ -63,6 +65,8 @@ class Standing(msgspec.Struct):
     memory: str  # its memory folder
     sessions: int  # how many main sessions it has
     last_dream: str | None = None  # ISO time at which a dream last looked at it, or None
+    # of the dream that the time gate counts from, as ISO time: where the last one found nothing new, an earlier one
+    counts_from: str = ""
     last_change: str = ""  # id of the last dream that changed a memory and was not undone, or ""; its time stands in it
     due: bool = False  # whether the next run would dream
     due_at: str = ""  # ISO time from which the time gate lets a dream pass, or "" when it does now
@@ -98,6 +102,7 @@ def standings(
     found = known_projects(settings, environ)
     chosen = chosen_by(project, found.projects, lambda p: (p.key, p.root))
     rows = [_standing(p, settings, clock.now(), home_folder(environ)) for p in chosen]
+    _look_at_quiet_dreams(rows, environ)
     _look_at_compactions(rows, chosen, environ)
     register = read_register(environ) or Register()
     for row, one in zip(rows, chosen, strict=True):
@@ -106,6 +111,17 @@ def standings(
         row.delivered = [f"{name_from_json(name)} for {', '.join(placed.clients)}" for name, placed in files]
         row.delivered += filter(None, [row.spoken])
     return rows, [str(p) for p in found.problems]
+
+
+def _look_at_quiet_dreams(rows: list[Standing], environ: Mapping[str, str]) -> None:
+    """Say when a dream last went over each project that had nothing new for it: that changes no file beside it."""
+    with suppress(OSError):  # whoever looks at the history says that it cannot be read
+        nights = [night for night in read_nights(environ)[0] if night.dreamt]
+        for row in rows:
+            last = row.last_dream or ""
+            looked = [n.began for n in nights if n.has_dreamt(NAMELESS(row.project))] if last else []
+            if looked and not row.taken_back and iso(looked[-1]) > last:
+                row.last_dream, row.counts_from = iso(looked[-1]), last
 
 
 def _look_at_compactions(rows: list[Standing], projects: list[Project], environ: Mapping[str, str]) -> None:

@@ -110,10 +110,16 @@ class Tally:
 
     def log_the_rest(self) -> None:
         """Log of how many projects there was nothing to say: a line for each of a fleet would hide what was done."""
-        quiet = sum(not (report.did_something or report.failures) for report in self.projects.values())
-        if quiet:
-            number = counted(quiet, "project")
-            log.info("%s of %d: nothing new, or not due yet", number, len(self.projects))
+        quiet = [report for report in self.projects.values() if not (report.did_something or report.failures)]
+        dreamt = sum(bool(report.phases) for report in quiet)
+        not_due = sum(not report.phases and any(g.is_told for g in report.gates) for report in quiet)
+        for number, why in (
+            (dreamt, "dreamt over, and nothing new to write"),
+            (not_due, "not due yet"),
+            (len(quiet) - dreamt - not_due, "nothing new"),
+        ):
+            if number:
+                log.info("%s of %d: %s", counted(number, "project"), len(self.projects), why)
 
     def lose(self, portion: str, error: object) -> None:
         """Note that a portion broke as a whole; the others go on."""
