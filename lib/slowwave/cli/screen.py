@@ -238,13 +238,15 @@ def _reaching(learned: Learned, projects: Sequence[str], screen: Screen) -> Iter
     ways = Counter(way for project in projects for way in learned.reaches.get(project, {}).items())
     if ways:
         yield "How it reaches your agents:"
-    # what is so of whole projects comes last
-    for (client, how), count in sorted(ways.items(), key=lambda way: (not way[0][0], way[0][0], -way[1])):
+    # what is so of whole folders comes last
+    of_folders = [how for client, how in ways if not client]
+    for (client, how), count in sorted(way for way in ways.items() if way[0][0]):
         of_how_many = f" ({in_numbers('projects', count)})" if len(projects) > 1 else ""
-        told = (
-            f"{client}: {how}{of_how_many}" if client else f"nothing is put into {in_numbers('projects', count)}: {how}"
-        )
-        yield from wrapped(told, first="  ", rest="    ", width=screen.width)
+        yield from wrapped(f"{client}: {how}{of_how_many}", first="  ", rest="    ", width=screen.width)
+    for how in of_folders[: screen.most(MOST_ROWS)]:
+        yield from wrapped(how, first="  ", rest="    ", width=screen.width)
+    if screen.width and len(of_folders) > MOST_ROWS:
+        yield f"  and {len(of_folders) - MOST_ROWS} more: slowwave status --all{screen.options} tells them"
 
 
 def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:

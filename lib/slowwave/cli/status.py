@@ -238,10 +238,7 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
         lines = counted(tools, "line of a memory file", "lines of memory files")
         yield f"  foreign    {lines} came from tools (slowwave memory quarantine shows where from)"
     yield f"  memory     {Path(row.memory) / INDEX}{'' if (Path(row.memory) / INDEX).exists() else ' (not there yet)'}"
-    yield from (
-        f"  {client:<9}  {how}" if client else f"  agents     nothing is put into the project: {how}"
-        for client, how in row.reaches.items()
-    )
+    yield from (f"  {client or 'agents':<9}  {how}" for client, how in row.reaches.items())
     yield from (f"  hooks      {said}" for said in [row.spoken] if said)
     for stopped in row.stopped:
         yield f"  {bad('stopped')}    compaction of {stopped} (slowwave sessions compact tries again)"

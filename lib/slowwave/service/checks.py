@@ -37,7 +37,7 @@ from slowwave.files import (
     scheduler_folder,
     state_folder,
 )
-from slowwave.formats.registry import CLIENTS, newest_version, version_order
+from slowwave.formats.registry import CLIENTS, version_order
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.files import deliver
@@ -196,22 +196,20 @@ def _states(found: Discovery, now: datetime) -> Iterator[Check]:
 
 
 def clients(found: Discovery) -> Iterator[Check]:
-    """Say of every client with a version whether the newest sessions come from one that was tested."""
+    """Say of every client with a version whether the one that counts was tested."""
     told: list[str] = []
     newer: list[str] = []
     for dialect, tested in ((name, client.tested) for name, client in CLIENTS.items() if client.tested):
-        seen = newest_version((s for p in found.projects for s in p.sessions), dialect)
-        if seen.version:
-            told.append(f"{dialect} {seen.version} on {seen.day}")
+        seen = next((p.versions[dialect] for p in found.projects if dialect in p.versions), None)
+        if seen is not None:
+            told.append(f"{dialect} {seen.told}")
             if version_order(seen.version) > version_order(tested):
-                newer.append(f"{dialect} {seen.version} on {seen.day} (tested up to {tested})")
+                newer.append(f"{dialect} {seen.told} (tested up to {tested})")
     if newer:
         fix = "update slowwave; sessions list shows what it does not understand (bad_lines), and nothing of it is lost"
-        yield Check("clients", ok=True, seen=f"sessions of newer ones than were tested: {', '.join(newer)}", fix=fix)
+        yield Check("clients", ok=True, seen=f"newer than what was tested: {', '.join(newer)}", fix=fix)
     else:
-        said = (
-            f"the newest that sessions name: {', '.join(told)}" if told else "no session names a version of its client"
-        )
+        said = f"the newest seen: {', '.join(told)}" if told else "no session names a version of its client"
         yield Check("clients", ok=True, seen=said)
 
 

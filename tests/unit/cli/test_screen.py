@@ -52,11 +52,13 @@ def test_the_end_names_where_memories_lie_how_one_is_taken_out_and_whom_they_do_
     assert "slowwave memory drop ID" in shown
     assert "slowwave install" not in shown
     not_yet = "does not read it yet; slowwave install writes it into AGENTS.md of the project"
-    told["reaches"] = {KEY: {"claude": "loads it by itself", "codex": not_yet, "": "no such folder"}}
+    told["reaches"] = {
+        KEY: {"claude": "loads MEMORY.md by itself", "codex": not_yet, "": "nothing is put into ~/a: no"}
+    }
     shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
     heading = "How it reaches your agents:"
-    assert f"  /m/MEMORY.md\n{heading}\n  claude: loads it by itself\n  codex: {not_yet}\n" in shown
-    assert "  nothing is put into 1 project: no such folder\n" in shown
+    assert f"  /m/MEMORY.md\n{heading}\n  claude: loads MEMORY.md by itself\n  codex: {not_yet}\n" in shown
+    assert "  nothing is put into ~/a: no\n" in shown
 
 
 def test_the_end_names_the_memory_of_every_project_that_learned():

@@ -282,6 +282,32 @@ def test_a_version_that_a_person_or_a_tool_wrote_is_none_of_the_client(store: Pa
     assert "9.9.9" not in check.seen
 
 
+def test_the_version_that_counts_is_the_installed_one_else_the_newest_of_any_project(store: Path) -> None:
+    named = {(name, v.version) for p in found_in(store).projects for name, v in p.versions.items()}
+    assert {("claude", "2.1.330"), ("codex", "0.169.0")} <= named
+    assert all(project.versions == found_in(store).projects[0].versions for project in found_in(store).projects)
+    (check,) = clients(found_in(store))
+    assert check.seen.startswith("the newest seen: claude 2.1.330 on 2026-03-")
+    # as the installer of 2.1 leaves it, then as npm does
+    program, link = store / "share" / "versions" / "2.1.334", store / ".local" / "bin" / "claude"
+    for path in (program, link):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text("")
+    link.symlink_to(program)
+    assert CLIENTS["claude"].installed({"HOME": str(store)}) == "2.1.334"
+    link.unlink()
+    module = store / "node_modules" / "@anthropic-ai" / "claude-code"
+    module.mkdir(parents=True)
+    (module / "cli.js").write_text("")
+    (module / "package.json").write_text('{"name": "@anthropic-ai/claude-code", "version": "2.1.350"}')
+    link.symlink_to(module / "cli.js")
+    assert CLIENTS["claude"].installed({"HOME": str(store)}) == "2.1.350"
+    own = find_projects(load_settings({}), environ_of(store)).projects
+    assert {project.versions["claude"].told for project in own} == {"2.1.350 (installed)"}
+    # transcripts that a setting names may come from another machine
+    assert {project.versions["claude"].told for project in found_in(store).projects} == {"2.1.330 on 2026-03-09"}
+
+
 # --- places ------------------------------------------------------------------------------------------------------
 
 
