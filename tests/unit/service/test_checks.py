@@ -116,7 +116,7 @@ def test_without_a_server_it_is_said_what_starts_nights_and_else_how_to(
     environ = {**environ_of(tmp_path), "PATH": str(programs)}
 
     def schedule() -> Check:
-        (_, check) = scheduler(environ)
+        (_, check) = scheduler(environ, NOW)
         assert (check.name, check.ok) == ("schedule", True)
         return check
 
@@ -143,7 +143,7 @@ def test_without_a_server_it_is_said_what_starts_nights_and_else_how_to(
 
 def scheduled(**changed: Any) -> dict[str, Check]:
     with server(**changed) as api:
-        return {check.name: check for check in scheduler({"PREFECT_API_URL": api})}
+        return {check.name: check for check in scheduler({"PREFECT_API_URL": api}, NOW)}
 
 
 def test_a_server_that_will_run_the_night_is_well() -> None:
@@ -187,6 +187,23 @@ def test_a_server_that_is_up_and_will_do_nothing_is_named(
     assert (wrong.name, says in wrong.seen, fix in wrong.fix) == (name, True, True), wrong
 
 
+def test_a_schedule_without_runs_is_to_be_waited_for_in_the_first_minutes_after_a_deploy() -> None:
+    on = {"active": True, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
+    for at, is_well in (("2026-03-09T06:29:20Z", True), ("2026-03-09T06:20:00Z", False)):
+        for nightly in (
+            {**NIGHTLY, "created": at, "schedules": [on]},
+            {**NIGHTLY, "created": "2026-01-01T00:00:00Z", "schedules": [{**on, "updated": at}]},
+        ):
+            check = scheduled(nightly=[nightly], runs=[])["schedule"]
+            assert (check.ok, check.fix.startswith("wait: ")) == (is_well, is_well)
+            assert is_well or "the server has made no run for it" in check.seen
+
+
+def test_a_worker_that_counts_says_for_how_long_it_does() -> None:
+    told = "1 at work for pool slowwave (a worker counts for 90 seconds after its last word)"
+    assert scheduled()["worker"].seen == told
+
+
 def test_a_server_with_costly_settings_is_noted_and_serve_needs_no_worker() -> None:
     settings = {"server": {"concurrency": {"lease_storage": "prefect.server.concurrency.lease_storage.memory"}}}
     noted = scheduled(settings=settings)["prefect"]
@@ -200,7 +217,7 @@ def test_the_nights_of_every_pool_are_looked_at() -> None:
     on = {"active": True, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
     nights = [{**NIGHTLY, "schedules": [on]}, {**NIGHTLY, "name": "nightly-ada", "paused": True, "schedules": [on]}]
     with server(nightly=nights) as api:
-        found = [check for check in scheduler({"PREFECT_API_URL": api}) if check.name == "schedule"]
+        found = [check for check in scheduler({"PREFECT_API_URL": api}, NOW) if check.name == "schedule"]
     assert [check.ok for check in found] == [True, False]
     assert "the deployment nightly-ada is paused" in found[1].seen
 
