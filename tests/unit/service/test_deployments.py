@@ -275,5 +275,5 @@ def test_each_deployment_is_told_when_prefect_has_registered_it(
     _deploy({"deployments": []})
     assert capsys.readouterr().err == "  nightly/nightly\n"
     monkeypatch.setenv("CODE", "1")
-    with pytest.raises(SlowwaveError, match="prefect deploy failed: .* successfully created"):
+    with pytest.raises(SlowwaveError, match=r"prefect deploy failed: .* successfully created"):
         _deploy({"deployments": []})
