@@ -322,7 +322,7 @@ def test_the_version_that_counts_is_the_installed_one_else_the_newest_of_any_pro
     own = find_projects(load_settings({}), environ_of(store)).projects
     assert {project.versions["claude"].told for project in own} == {"2.1.350 (installed)"}
     # transcripts that a setting names may come from another machine
-    assert {project.versions["claude"].told for project in found_in(store).projects} == {"2.1.330 on 2026-03-09"}
+    assert {project.versions["claude"].told for project in found_in(store).projects} == {"2.1.330 on 2026-03-08"}
 
 
 # --- places ------------------------------------------------------------------------------------------------------
