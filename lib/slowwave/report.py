@@ -180,6 +180,15 @@ def counted(name: str, number: int) -> str:
     return f"{number:,} {words}"
 
 
+def in_wait(number: int, for_you: int | None = None) -> str:
+    """Return how many facts wait and for whom, as every screen says it; ``None`` where only a dream would tell."""
+    if for_you is None:
+        return f"{number_of(number, 'fact waits', 'facts wait')} for more sessions or for you"
+    if not 0 < for_you < number:
+        return counted("for_you" if for_you else "waiting", number)
+    return f"{number:,} facts wait: {for_you:,} for you, {number - for_you:,} for more sessions"
+
+
 def readable(number: float) -> str:
     """Return a number of bytes in the largest decimal unit that leaves a digit before the point."""
     for unit in ("B", "kB", "MB", "GB"):

@@ -29,7 +29,7 @@ from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, SettingsError
 from slowwave.files import REPORT, state_folder
 from slowwave.memory.folder import INDEX
 from slowwave.quantities import OFF, counted
-from slowwave.report import readable
+from slowwave.report import in_wait, readable
 
 if TYPE_CHECKING:
     from slowwave.jobs.status import Budget, Kept, Lately, Morning, Standing, Unfinished
@@ -117,7 +117,8 @@ def _summary(rows: "list[Standing]") -> str:
     # after an undo the clock of dreams stands as before, but what waited then was looked at
     waiting, backlog = sum(row.waiting for row in rows), sum(row.backlog for row in rows if not row.taken_back)
     new = f", {backlog} of them not looked at yet" if backlog else ""
-    waits = f"{counted(waiting, 'fact waits', 'facts wait')} for more sessions or for you"
+    asked = [row.for_you for row in rows if row.waiting]
+    waits = in_wait(waiting, None if None in asked else sum(one or 0 for one in asked))
     return bold(f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {waits}{new}")
 
 
@@ -227,7 +228,7 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
         yield f"  {good('pass') if gate.passed else open_to('stop')}       {gate.gate}: {gate.reason}"
     if row.waiting:
         since = f", the oldest since {short_time(row.oldest_waiting)}" if row.oldest_waiting else ""
-        yield f"  waiting    {counted(row.waiting, 'fact')}, for more sessions or for you{since}"
+        yield f"  waiting    {in_wait(row.waiting, row.for_you)}{since}"
     if row.backlog and not row.taken_back:
         since = f" since {short_time(row.backlog_since)}" if row.backlog_since else ""
         yield f"  backlog    {counted(row.backlog, 'fact')} for the next dream{since}"

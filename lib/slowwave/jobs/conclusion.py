@@ -114,6 +114,7 @@ def conclude(
     night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, settings.alarms))
     known = _known(report, began, settings, environ, projects)
     found = known.of_dreams(report.dream_ids)
+    found.bar = limits.accept_confidence
     if began.partial:  # who asked about one project is not told what waits in others
         chosen = {project.key for project in projects}
         found.asks = [ask for ask in found.asks if ask.project in chosen]

@@ -28,7 +28,7 @@ from slowwave.context import Clock
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.gates import read_failures
 from slowwave.files import archive_folder, home_folder, state_folder
-from slowwave.jobs.run import memory_folders
+from slowwave.jobs.run import folders_of, memory_folders
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.hooks import spoken
@@ -75,6 +75,7 @@ class Standing(msgspec.Struct):
     gates: list[Gate] = []  # each gate with its reason
     memories: int = 0  # active memories
     waiting: int = 0  # candidates that no dream has taken or refused; most of them wait for more evidence
+    for_you: int | None = None  # those that wait for a person, None where only a dream would tell
     oldest_waiting: str = ""  # ISO time of the oldest of them, or ""
     backlog: int = 0  # those of them that no dream has looked at
     backlog_since: str = ""  # ISO time at which the first of these was noted, or ""
@@ -103,6 +104,11 @@ def standings(
     chosen = chosen_by(project, found.projects, lambda p: (p.key, p.root))
     rows = [_standing(p, settings, clock.now(), home_folder(environ)) for p in chosen]
     _look_at_quiet_dreams(rows, environ)
+    folders = folders_of(chosen, settings, environ, chosen=True)
+    needs, _ = needs_in(folders, settings.consolidation, clock.now(), environ)
+    for row, one in zip(rows, chosen, strict=True):
+        of_it = needs.get(one.memory.resolve())
+        row.for_you = of_it.facts if of_it and not row.backlog else None
     _look_at_compactions(rows, chosen, environ)
     register = read_register(environ) or Register()
     for row, one in zip(rows, chosen, strict=True):
@@ -233,7 +239,7 @@ def morning(settings: Settings, environ: Mapping[str, str], now: datetime, *, pr
     every, _ = remembered(folders)
     dreams = [dream for one in every for dream in one.dreams if not dream.is_undone]
     needs, is_all = needs_in(folders, settings.consolidation, now, environ)
-    found = Morning(needs=needs, needs_more=not is_all)
+    found = Morning(needs=sum(one.things for one in needs.values()), needs_more=not is_all)
     changed = [dream for dream in dreams if dream.changes and not dream.is_by_person]
     if changed:
         latest = max(changed, key=lambda dream: (dream.at, dream.id))

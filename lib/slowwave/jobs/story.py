@@ -148,7 +148,9 @@ class Tally:
         self.log_the_rest()
         report, began = self.total(run.environ), self.plan.began
         if self.plan.dry_run:
-            report.learned = msgspec.to_builtins(planned(report))
+            would = planned(report)
+            would.bar = run.settings.consolidation.accept_confidence
+            report.learned = msgspec.to_builtins(would)
         if self.plan.dry_run or began is None:
             return Ended(report)
         return Ended(report, conclude(report, began, run.settings, run.environ, projects))

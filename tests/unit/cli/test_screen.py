@@ -166,7 +166,11 @@ def test_what_waits_for_a_person_is_counted_beside_what_waits_for_more_sessions(
     asks = [Ask(kind="fact", project=KEY, id=f"a{n}", text="Use uv", why="a quotation") for n in range(2)]
     shown = screen(Report("nightly", "r1", counts={"waiting": 5}, learned=learned(asks=asks)))
     assert "Waiting for you: 2" in shown
-    assert "In numbers: 2 facts wait for you, 3 facts wait for more sessions" in shown
+    told = {**learned(asks=asks), "bar": 0.6}
+    less = "less than 60% likely to be worth keeping; likelier ones are kept, also of one session"
+    one_line = " ".join(screen(Report("nightly", "r1", counts={"waiting": 5}, learned=told)).split())
+    assert f"5 facts wait: 2 for you, 3 for more sessions ({less})" in one_line
+    assert "In numbers: 5 facts wait: 2 for you, 3 for more sessions\n" in shown
 
 
 def test_sessions_that_were_archived_for_one_reason_are_told_by_project_and_with_their_room():
