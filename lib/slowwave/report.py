@@ -56,10 +56,9 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("about_erased", "fact about something that was erased", "facts about something that was erased"),
         ("erased_sessions", "session that was erased and is there again", "sessions that were erased and are back"),
         ("redacted", "secret, replaced by a fingerprint", "secrets, each replaced by a fingerprint"),
-        ("refused_hostile", "text with orders that look like an attack", "texts with orders that look like an attack"),
         ("quarantined", "message that tries to steer an agent", "messages that try to steer an agent"),
         ("words_of_others", "statement in somebody else's words", "statements in somebody else's words"),
-        ("too_weak", "remark too unsure to be noted", "remarks too unsure to be noted"),
+        ("too_unsure", "remark too unsure to be noted, kept nowhere", "remarks too unsure to be noted, kept nowhere"),
         ("bad_lines", "damaged line of a transcript", "damaged lines of transcripts"),
         ("failed", "session could not be read", "sessions could not be read"),
         ("archived", "session archived", "sessions archived"),
@@ -166,7 +165,7 @@ _LEFT_BEHIND = (
 LEFT_OUT = (
     *("skipped_by_gate", "subagents", "backups", "untyped", "abandoned", "sidechain"),
     *("about_erased", "erased_sessions"),
-    *("redacted", "refused_hostile", "quarantined", "words_of_others", "too_weak", "bad_lines"),
+    *("redacted", "quarantined", "words_of_others", "too_unsure", "bad_lines"),
 )
 
 

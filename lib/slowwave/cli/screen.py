@@ -349,12 +349,17 @@ def _numbers(counts: dict[str, int], learned: Learned, screen: Screen) -> Iterat
         for_you = min(sum(ask.kind in FACTS for ask in learned.needs), waiting)
         less = f" (less than {learned.bar:.0%} likely to be worth keeping; likelier ones are kept, also of one session)"
         told["waiting"] = in_wait(waiting, for_you) + (less if learned.bar and for_you < waiting else "")
-    read = [told[name] for name in _READ if counts.get(name)]
-    left = [told[name] for name in LEFT_OUT if counts.get(name)]
-    for title, rows in (("In numbers: ", read), ("Left out: ", left)):
-        if rows:
-            yield ""
-            yield from wrapped(title + ", ".join(rows), rest=" " * len(title), width=screen.width)
+    if read := [told[name] for name in _READ if counts.get(name)]:
+        yield ""
+        yield from wrapped("In numbers: " + ", ".join(read), rest=" " * 12, width=screen.width)
+    yield from left_out(counts, screen)
+
+
+def left_out(counts: Mapping[str, int], screen: Screen) -> Iterator[str]:
+    """What was seen and left out, in words, and where it can be looked at as far as it is kept."""
+    if left := [in_numbers(name, counts[name]) for name in LEFT_OUT if counts.get(name)]:
+        yield ""
+        yield from wrapped("Left out: " + ", ".join(left), rest=" " * 10, width=screen.width)
     if counts.get("quarantined") or counts.get("words_of_others"):
         yield f"{'':10}slowwave memory quarantine{screen.options} shows what was kept out"
 
