@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     backfills, broken = unfinished(os.environ)
     learned = morning(settings, os.environ, clock.now(), project=args.project)
     if args.json:
-        of_backfills = {"unfinished": backfills, "problems": broken}
+        open_backfills = {"unfinished": backfills, "problems": broken}
         say_json(
             [
                 {
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
                     "problems": problems,
                     "retention": kept,
                     "lately": past,
-                    "backfills": of_backfills,
+                    "backfills": open_backfills,
                     "learned": learned,
                 }
             ]
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         named = {one.run_id for one in backfills}  # these are told with the command that goes on with them
         past.stopped = [night for night in past.stopped if night.run_id not in named]
-        around = [*_left_out(problems), *retention_lines(kept), *of_nights(past), *_backfills(backfills, broken)]
+        around = [*_left_out(problems), *retention_lines(kept), *of_nights(past), *of_backfills(backfills, broken)]
         page = state_folder(os.environ) / REPORT
         around += ["", f"The report, for a browser: {page}"] if page.exists() else []
         first = list(of_morning(learned, carried(args)))
@@ -274,7 +274,7 @@ def retention_lines(kept: "Kept") -> Iterator[str]:
         yield f"  {bad('problem')}    {kept.problem}"
 
 
-def _backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[str]:
+def of_backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[str]:
     """Yield the backfills that wait for a person, with the command that goes on with them."""
     if backfills or problems:
         yield ""
@@ -288,7 +288,7 @@ def _backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[s
 def _how_far(one: "Unfinished") -> str:
     if one.how == "rolling-back":
         return "a part of what it added is taken back, a part still stands"
-    return f"{one.pieces:,} of {one.of:,} pieces read of {counted(one.sessions, 'session')}"
+    return f"{one.read:,} of {counted(one.sessions, 'session')} read"
 
 
 def of_morning(found: "Morning", options: str = "") -> Iterator[str]:

@@ -352,6 +352,7 @@ class Unfinished(msgspec.Struct, frozen=True):
     how: How  # paused; failed, with ``why``; unfinished: its process is gone; rolling-back: a part of it is taken back
     began: str  # what time it was for the run, ISO time
     sessions: int  # that it is about
+    read: int  # how many of these were read
     pieces: int  # that were read, of so many
     of: int  # see ``pieces``
     why: str  # the first failure, or ""
@@ -379,6 +380,8 @@ def unfinished(environ: Mapping[str, str]) -> tuple[list[Unfinished], list[str]]
 
 
 def _look_at(folder: "Folder") -> Unfinished:
+    from slowwave.jobs.backfill.folder import left_of  # noqa: PLC0415 - as above
+
     plan, standing = folder.plan(), folder.standing
     how: How = "rolling-back" if standing == "rolling-back" else "unfinished"
     if how == "unfinished" and (folder.is_paused or standing == "failed"):
@@ -389,6 +392,8 @@ def _look_at(folder: "Folder") -> Unfinished:
         how=how,
         began=iso(plan.now),
         sessions=plan.sessions,
+        # what is taken back is no longer to be read, and what said of it is gone
+        read=0 if how == "rolling-back" else plan.sessions - left_of(folder, plan),
         pieces=sum(folder.has(number) for number in range(plan.pieces)),
         of=plan.pieces,
         why=folder.said("failed") if how == "failed" else "",

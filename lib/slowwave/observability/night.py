@@ -146,6 +146,8 @@ def state(night: Night) -> str:
     """Return how a run ended, in words."""
     if night.ended:
         return "ended with Ctrl-C"
+    if night.job == "backfill" and night.counted("rolled_back") and not night.failed:
+        return "taken back"
     return _STATES.get(night.outcome, night.outcome.lower())
 
 
