@@ -172,7 +172,7 @@ def _otherwise(row: "Standing") -> str:
     """Return how a project stands that needs nobody."""
     size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
     if row.taken_back:
-        return f"taken back {short_time(row.taken_back)}: it learns again from new sessions ({size})"
+        return f"last dream taken back {short_time(row.taken_back)}: it learns again from new sessions ({size})"
     closed = next((gate.reason for gate in row.gates if not gate.passed), "")
     closed = _nothing_waits(row) or ("too few sessions for a dream yet" if closed and closed == _few(row) else closed)
     when = (
@@ -220,15 +220,21 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
         return
     nothing = f": nothing new, so the next counts from {short_time(row.counts_from)}" if row.counts_from else ""
     changed = f"{nothing}; the last that changed anything: {row.last_change}" if row.last_change else nothing
-    never = f"taken back {short_time(row.taken_back)}; {_AGAIN}" if row.taken_back else "never"
-    yield f"  last dream {short_time(row.last_dream or '') or never}{changed}"
+    if row.taken_back:
+        before = f"; the one before: {short_time(row.last_dream)}" if row.last_dream else ""
+        yield f"  last dream taken back {short_time(row.taken_back)}; {_AGAIN}{before}"
+        yield "  next       nothing is due: a night looks at it again, and learns only from later sessions"
+    else:
+        yield f"  last dream {short_time(row.last_dream or '') or 'never'}{changed}"
     if row.due_at and not _nothing_waits(row):
         yield f"  next due   {_from_when(row)}"
-    for gate in row.gates:
+    # that gates are open would look as if what was taken back were about to come again
+    for gate in row.gates if not row.taken_back else [gate for gate in row.gates if not gate.passed]:
         yield f"  {good('pass') if gate.passed else open_to('stop')}       {gate.gate}: {gate.reason}"
     if row.waiting:
         since = f", the oldest since {short_time(row.oldest_waiting)}" if row.oldest_waiting else ""
-        yield f"  waiting    {in_wait(row.waiting, row.for_you)}{since}"
+        others = ", which that dream had not taken" if row.taken_back else ""
+        yield f"  waiting    {in_wait(row.waiting, row.for_you)}{others}{since}"
     if row.backlog and not row.taken_back:
         since = f" since {short_time(row.backlog_since)}" if row.backlog_since else ""
         yield f"  backlog    {counted(row.backlog, 'fact')} for the next dream{since}"

@@ -108,7 +108,8 @@ def standings(
     needs, _ = needs_in(folders, settings.consolidation, clock.now(), environ)
     for row, one in zip(rows, chosen, strict=True):
         of_it = needs.get(one.memory.resolve())
-        row.for_you = of_it.facts if of_it and not row.backlog else None
+        # what waits after an undo was looked at, though the clock of dreams stands as before it
+        row.for_you = of_it.facts if of_it and (row.taken_back or not row.backlog) else None
     _look_at_compactions(rows, chosen, environ)
     register = read_register(environ) or Register()
     for row, one in zip(rows, chosen, strict=True):

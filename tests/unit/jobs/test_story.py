@@ -25,7 +25,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Learned, planned
-from slowwave.report import Report
+from slowwave.report import Report, in_wait
 from slowwave.samples import build
 from slowwave.settings import load_settings
 from slowwave.stores.projects import Project
@@ -244,6 +244,12 @@ def test_a_night_that_was_taken_back_is_told_as_such_until_a_session_follows_it(
     told = "\n".join([*short(rows, None), *every(rows)])
     assert told.count("taken back 2026-11-20 23:00: it learns again from new sessions") == 2
     assert told.count("last dream taken back 2026-11-20 23:00; ") == 2
+    assert told.count("  next       nothing is due: a night looks at it again, and learns only from later") == 2
+    assert "pass  " not in told
+    assert "no dream yet" not in told
+    (tern,) = [row for row in rows if "tern" in row.project]
+    assert tern.for_you is not None
+    assert f"{in_wait(tern.waiting, tern.for_you)}, which that dream had not taken" in told
     assert "due for a dream" not in told
     for session in tmp_path.rglob("*tern/*.jsonl"):
         os.utime(session, ns=(0, int((NOW + timedelta(hours=1.2)).timestamp() * 1e9)))
