@@ -211,13 +211,8 @@ def _rule(rows: "list[Standing]") -> str:
     return ", or ".join(filter(None, [heads, *tails]))
 
 
-def _project(row: "Standing", name: str) -> Iterator[str]:
-    """Yield everything about one project."""
-    size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
-    yield f"{bold(name)}  ({f'{row.project}; ' if name != row.project else ''}{size})"
-    if row.problem:
-        yield f"  {bad('problem')}    {row.problem}"
-        return
+def _dreamt(row: "Standing") -> Iterator[str]:
+    """Yield when a project dreamt last, and what became of that."""
     nothing = f": nothing new, so the next counts from {short_time(row.counts_from)}" if row.counts_from else ""
     changed = f"{nothing}; the last that changed anything: {row.last_change}" if row.last_change else nothing
     if row.taken_back:
@@ -226,6 +221,16 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
         yield "  next       nothing is due: a night looks at it again, and learns only from later sessions"
     else:
         yield f"  last dream {short_time(row.last_dream or '') or 'never'}{changed}"
+
+
+def _project(row: "Standing", name: str) -> Iterator[str]:
+    """Yield everything about one project."""
+    size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
+    yield f"{bold(name)}  ({f'{row.project}; ' if name != row.project else ''}{size})"
+    if row.problem:
+        yield f"  {bad('problem')}    {row.problem}"
+        return
+    yield from _dreamt(row)
     if row.due_at and not _nothing_waits(row):
         yield f"  next due   {_from_when(row)}"
     # that gates are open would look as if what was taken back were about to come again

@@ -44,7 +44,7 @@ from slowwave.jobs.run import (
 )
 from slowwave.jobs.steps import MARKING, STEPS, Stage, asks_by_batch, asks_rules, extract, rehearses, stages_of
 from slowwave.locks import beside_jobs
-from slowwave.memory.undo import difference
+from slowwave.memory.undo import pages_difference
 from slowwave.observability.lessons import Learned, planned
 from slowwave.observability.page import learned_lines, literal, weeks_of
 from slowwave.observability.progress import LOOK, watcher
@@ -167,7 +167,7 @@ class Tally:
 def _difference(memory: Path, dream: str) -> str:
     """Return a dream's diff; it is only shown, so the night does not fail for it."""
     try:
-        return difference(memory, dream)
+        return pages_difference(memory, dream)
     except SlowwaveError as error:
         return str(error)
 
