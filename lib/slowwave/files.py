@@ -32,6 +32,12 @@ def home_folder(environ: Mapping[str, str]) -> Path:
     return Path(environ.get("HOME") or "~").expanduser()
 
 
+def from_home(path: str, environ: Mapping[str, str]) -> str:
+    """Return a path as people write it: from their home folder, where it lies below that."""
+    home = str(home_folder(environ))
+    return f"~{path[len(home) :]}" if path.startswith(f"{home}/") else path
+
+
 def state_folder(environ: Mapping[str, str]) -> Path:
     """Return the folder for everything that can be rebuilt: ``$XDG_STATE_HOME/slowwave``."""
     return _own_folder(environ, "XDG_STATE_HOME", ".local/state")

@@ -56,10 +56,9 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("about_erased", "fact about something that was erased", "facts about something that was erased"),
         ("erased_sessions", "session that was erased and is there again", "sessions that were erased and are back"),
         ("redacted", "secret, replaced by a fingerprint", "secrets, each replaced by a fingerprint"),
-        ("refused_hostile", "text with orders that look like an attack", "texts with orders that look like an attack"),
         ("quarantined", "message that tries to steer an agent", "messages that try to steer an agent"),
         ("words_of_others", "statement in somebody else's words", "statements in somebody else's words"),
-        ("too_weak", "remark too unsure to be noted", "remarks too unsure to be noted"),
+        ("too_unsure", "remark too unsure to be noted, kept nowhere", "remarks too unsure to be noted, kept nowhere"),
         ("bad_lines", "damaged line of a transcript", "damaged lines of transcripts"),
         ("failed", "session could not be read", "sessions could not be read"),
         ("archived", "session archived", "sessions archived"),
@@ -166,7 +165,7 @@ _LEFT_BEHIND = (
 LEFT_OUT = (
     *("skipped_by_gate", "subagents", "backups", "untyped", "abandoned", "sidechain"),
     *("about_erased", "erased_sessions"),
-    *("redacted", "refused_hostile", "quarantined", "words_of_others", "too_weak", "bad_lines"),
+    *("redacted", "quarantined", "words_of_others", "too_unsure", "bad_lines"),
 )
 
 
@@ -178,6 +177,15 @@ def counted(name: str, number: int) -> str:
     if name == "bytes_read" or name.endswith("_bytes"):
         return f"{readable(number)} {words}"
     return f"{number:,} {words}"
+
+
+def in_wait(number: int, for_you: int | None = None) -> str:
+    """Return how many facts wait and for whom, as every screen says it; ``None`` where only a dream would tell."""
+    if for_you is None:
+        return f"{number_of(number, 'fact waits', 'facts wait')} for more sessions or for you"
+    if not 0 < for_you < number:
+        return counted("for_you" if for_you else "waiting", number)
+    return f"{number:,} facts wait: {for_you:,} for you, {number - for_you:,} for more sessions"
 
 
 def readable(number: float) -> str:
@@ -367,6 +375,11 @@ class Report(msgspec.Struct):
     def did_something(self) -> bool:
         """Whether it left anything behind."""
         return bool(self.dream_ids or any(self.now.get(name) for name in _LEFT_BEHIND))
+
+    def quiet_projects(self) -> list[str]:
+        """Return the projects over which a dream went without anything to write."""
+        nothing = {i.project for i in self.items if i.action == "keep" and i.reason.startswith(NOTHING_TO_DO)}
+        return [project for project in self.phases if project in nothing]
 
     def parked_projects(self) -> frozenset[str]:
         """Return the projects whose dream waits for review: what their items name was planned, not done."""

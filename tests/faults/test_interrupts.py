@@ -57,6 +57,7 @@ def test_an_interrupted_backfill_names_the_command_that_goes_on(tmp_path: Path):
     world = filled(tmp_path, sessions=4, projects=1)
     run = begun(world.environ, "backfill", "--store", str(world.store), "--mb-per-second", "0.0001")
     said = interrupted_in(run, "read")
+    assert "interrupted. 0 of 4 sessions are read, which stays. Go on" in said
     assert (found := re.search(r"Go on with: slowwave run backfill --resume (\S+)$", said))
     begun_before = {path.name for path in tmp_path.rglob("backfills/*")}
     assert found[1] in begun_before

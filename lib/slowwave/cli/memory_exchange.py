@@ -51,7 +51,7 @@ from slowwave.memory.pages import target_of
 from slowwave.memory.search import Line, lines_of_others, search_memories
 from slowwave.memory.team import OtherLine, mine_of, read_others
 from slowwave.memory.transaction import read_manifest
-from slowwave.memory.undo import difference
+from slowwave.memory.undo import difference, pages_difference
 from slowwave.models.base import bytes_of
 from slowwave.quantities import counted
 from slowwave.secrets.redactor import NAMELESS, redactor_of
@@ -355,12 +355,12 @@ def _row_of_line(folder: MemoryFolder, line: Line) -> dict[str, Any]:
 
 
 def show_diff(args: argparse.Namespace) -> int:
-    """Print what a dream changed, file by file."""
+    """Print what a dream changed in the pages that agents read; ``--json`` has every file."""
     folder, manifest = the_one(args.folders, f"dream {args.dream}", lambda f: read_manifest(f.path, args.dream))
     text = difference(folder.path, args.dream)
     files = {name: {"before": was, "after": now} for name, (was, now) in manifest.files.items()}
     told = {"dream": args.dream, "memory": str(folder.path), "files": files, "diff": text}
-    return answer(args, told, text.removesuffix("\n"))
+    return answer(args, told, pages_difference(folder.path, args.dream).removesuffix("\n"))
 
 
 def take_back(args: argparse.Namespace) -> int:

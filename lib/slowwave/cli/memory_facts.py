@@ -30,7 +30,7 @@ from slowwave.jobs.run import memory_folders
 from slowwave.memory.authors import Authors, read_writes
 from slowwave.memory.book import Book, Memory, Standing, read_book, replay, standing_of
 from slowwave.memory.candidates import FILE, read_candidates
-from slowwave.memory.evidence import Checked, check_all, said_at, totals, verify
+from slowwave.memory.evidence import Checked, check_all, given_back_at, said_at, totals, verify
 from slowwave.memory.folder import INDEX, NAME, OWN_FOLDER, MemoryFolder, named, read_texts
 from slowwave.memory.foreign import ForeignLine, has_gaps, known_lines, read_foreign
 from slowwave.memory.index import by_heading
@@ -80,6 +80,8 @@ _WAYS = {
 }
 _DOUBTED = {PASTED: "pasted in the session, as it seems", QUOTED: "typed in the session, perhaps from somebody else"}
 _MOST_LINES = 6
+# why there are no words where evidence was
+_NO_WORDS = {"changed": "other words stand there now", "lost": "its transcript is gone"}
 _COMMAND = re.compile(r"`([^`]+)`")
 _HOW = "slowwave memory why ID{0} tells where one comes from; slowwave memory drop ID{0} drops one"
 
@@ -298,7 +300,9 @@ def _show_why(folder: MemoryFolder, memory: Memory, args: argparse.Namespace, re
     for line in _why(memory, evidence, notes_of(folder, book, args), candidates, is_gone=is_gone):
         say(line)
     for event, what in events:
-        told = what + (f": {event.reason}" if event.reason else "")
+        # what it says itself stands above already
+        why = event.reason.removesuffix(memory.text).rstrip(": ") if event.successor == memory.id else event.reason
+        told = what + (f": {why}" if why else "")
         for line in wrapped(told, first=f"  {short_time(event.at)}  ", rest=" " * 20, width=screen_width()):
             say(line)
     if memory.status == "active" and not is_gone:
@@ -313,6 +317,7 @@ def history(memory: Memory, events: Iterable[Event]) -> list[tuple[Event, str]]:
     # the dreams that it comes from or that changed it; of what took some back or brought them back, which these were
     concern: dict[str, list[str]] = {}
     is_back: dict[str, bool] = {}  # whether they stand since
+    said: dict[str, str] = {}  # by memory, what it said last
     for event in events:
         if event.event == "dream" and event.run == REVIEW:
             by_person.add(event.dream)
@@ -320,7 +325,8 @@ def history(memory: Memory, events: Iterable[Event]) -> list[tuple[Event, str]]:
         if memory.id in (event.memory, event.successor) or is_rejection:
             concern.setdefault(event.dream, [event.dream])
             is_other = memory.id == event.successor and memory.id != event.memory
-            what = f"takes the place of {event.memory}" if is_other else _DID.get(event.event, event.event)
+            replaced = f"takes the place of {event.memory}, which said: {said.get(event.memory, '')}"
+            what = replaced if is_other else _DID.get(event.event, event.event)
             whose = ", you decided" if event.dream in by_person and "you" not in what else ""
             found.append((event, f"{what} ({event.dream}{whose})"))
         elif told := [one for name in event.undone for one in concern.get(name, ())]:
@@ -328,6 +334,8 @@ def history(memory: Memory, events: Iterable[Event]) -> list[tuple[Event, str]]:
             is_back[event.dream] = event.undone[0] in is_back and not is_back[event.undone[0]]
             what = "brought back" if is_back[event.dream] else "taken back"
             found.append((event, f"{what} ({', '.join(told)})"))
+        if event.memory and event.text:
+            said[event.memory] = event.text
     return found
 
 
@@ -441,7 +449,8 @@ def _evidence(checked: Checked, redact: Redactor, commands: Sequence[str]) -> di
         "archived": checked.is_archived,
         "found": checked.path,
         "offset_found": checked.offset if checked.offset >= 0 else evidence.offset,
-        "said": said_at(checked, redact, commands),
+        "said": (said := said_at(checked, redact, commands)),
+        "given_back": "" if said else given_back_at(checked, redact),
     }
 
 
@@ -506,15 +515,23 @@ def _places(evidence: list[dict[str, Any]]) -> Iterator[str]:
             yield f"  {finding:<8} {item['found']} {place}"
             yield f'           "{harmless(file[2])}"'
         above = file
+        if not item["said"]:
+            yield f"           > {_NO_WORDS.get(item['finding'], _given_back(item['given_back']))}"
+            continue
         if item["said"] in told:
             yield "           > as above"
             continue
-        told.update(filter(None, [item["said"]]))
+        told.add(item["said"])
         lines = [line for line in item["said"].splitlines() if line.strip()]
         shown = lines[: _MOST_LINES if screen_width() else None]
         yield from (f"           > {harmless(line)}" for line in shown)
         if len(lines) > len(shown):
             yield f"           > and {counted(len(lines) - len(shown), 'more line')}"
+
+
+def _given_back(line: str) -> str:
+    """Return what is told of a record without words of its own: what a command or another tool gave back."""
+    return f"what it gave back, which ends: {harmless(line)}" if line else "what it gave back: nothing"
 
 
 def _mark(memory: Memory, notes: Mapping[str, str]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.screen import DEEDS, change_lines
+from slowwave.cli.screen import DEEDS, Screen, change_lines, left_out
 from slowwave.cli.terminal import (
     Parser,
     add_json_option,
@@ -224,6 +224,7 @@ def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str],
         else:
             yield f"  take it back: slowwave memory undo {dream.id}{options}"
             yield from one_alone(dream, options)
+    yield from left_out(night.counts, Screen(width, options)) if night else ()
     for failure in night.failures if night else ():
         yield from wrapped(f"failed: {failure}", rest="  ", width=width)
 

@@ -39,8 +39,9 @@ from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, SlowwaveE
 from slowwave.files import agent_around
 from slowwave.jobs.review import Decision, Desk, Waits
 from slowwave.locks import beside_jobs
-from slowwave.observability.lessons import in_words
+from slowwave.observability.lessons import FACTS, in_words
 from slowwave.quantities import counted
+from slowwave.report import in_wait
 from slowwave.stores.projects import short_names
 
 _WORDS = ("list", "show", "accept", "reject", "edit", "undo")
@@ -75,7 +76,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", nargs="?", metavar="ID", help="id of what waits, or its beginning; undo: of a decision")
     parser.add_argument("text", nargs="*", metavar="TEXT", help="edit: what it should say instead")
     parser.set_defaults(list_of_words="text")
-    parser.add_argument("--all", action="store_true", help="also what only waits for more evidence")
+    parser.add_argument("--all", action="store_true", help="also what only waits for more sessions")
     parser.add_argument(
         "--message", action="store_true", help="reject: also all else that waits and came from the same message"
     )
@@ -204,21 +205,15 @@ def _asked(args: argparse.Namespace) -> tuple[str, str]:
 
 
 def _list(args: argparse.Namespace, desk: Desk) -> int:
-    """Print what waits, and how much waits for evidence; code 5 where a dream waits, as after its run."""
-    limits = desk.settings.consolidation
-    asked_from = limits.review_confidence
-    limits = msgspec.structs.replace(limits, review_confidence=0.0)
-    all_of_it = Desk(
-        desk.folders, msgspec.structs.replace(desk.settings, consolidation=limits), desk.environ, desk.clock
-    )
-    waiting = all_of_it.waiting()
-    every = [waits for waits in waiting if _is_asked(waits, asked_from)]
-    code = PARKED if any(isinstance(waits.about, Parked) for waits in every) else DONE
+    """Print what waits, and how much waits for more sessions; code 5 where a dream waits, as after its run."""
+    waiting = desk.waiting()
+    asked = [waits for waits in waiting if desk.is_shown(waits)]
+    code = PARKED if any(isinstance(waits.about, Parked) for waits in waiting) else DONE
     if args.json:
-        say_json(_row(waits) for waits in every)
+        say_json(_row(waits) for waits in (waiting if args.all else asked))
         return code
-    shown = [waits for waits in every if args.all or waits.ask.is_worth_it]
-    names = short_names(waits.ask.project for waits in every)
+    shown = [waits for waits in waiting if args.all or waits.ask.is_worth_it]
+    names = short_names(waits.ask.project for waits in waiting)
     opening = {waits.ask.id: partial(desk.first_words, waits) for waits in shown}
     for line in ask_lines(
         [waits.ask for waits in shown],
@@ -226,34 +221,21 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
         screen_width(),
         is_named=True,
         opening=lambda ask: opening[ask.id](),
-        in_all=Counter(waits.ask.message for waits in every),
+        in_all=Counter(waits.ask.message for waits in waiting),
     ):
         say(line)
-    if not every:
+    if not any(waits.ask.is_worth_it for waits in waiting):
         say("Nothing waits for you.")
-    elif shown:
+    if shown:
         for line in wrapped(_HOW.format(carried(args, with_memory=True)), rest="  ", width=screen_width()):
             say(line)
-    if left := len(waiting) - len(shown):
-        unsure = len(waiting) - len(every)
-        few = f"{unsure} {'is' if unsure == 1 else 'are'} less than {asked_from:.0%} likely to be worth keeping"
-        rest = f"; {few}" if unsure else ""
-        listed = (
-            f": slowwave review list --all{carried(args, with_memory=True)} shows {len(every) - len(shown)}"
-            if len(every) > len(shown)
-            else ""
-        )
-        told = f"{left} more {'waits' if left == 1 else 'wait'} for evidence, not for you{listed}{rest}"
-        for line in wrapped(told, rest="  ", width=screen_width()):
+    facts = [waits.ask for waits in waiting if waits.ask.kind in FACTS]
+    if others := sum(not ask.is_worth_it for ask in facts):
+        them = "it" if others == 1 else "them"
+        rest = "" if args.all else f"; slowwave review list --all{carried(args, with_memory=True)} shows {them}, too"
+        for line in wrapped(in_wait(len(facts), len(facts) - others) + rest, rest="  ", width=screen_width()):
             say(line)
     return code
-
-
-def _is_asked(waits: Waits, least: float) -> bool:
-    """Say whether a person may be asked about it at all: what is too unsure, and not in doubt, only waits."""
-    if isinstance(waits.about, Parked) or waits.ask.is_worth_it or waits.ask.confidence >= least:
-        return True
-    return any(c.doubt for c in waits.about.fact.candidates)
 
 
 def _row(waits: Waits) -> dict[str, Any]:
@@ -268,6 +250,7 @@ def _row(waits: Waits) -> dict[str, Any]:
         "text": lead.text,
         "confidence": fact.confidence,
         "reason": waits.about.reason,
+        "why": waits.ask.why,
         "candidates": [c.id for c in fact.candidates],
         "sessions": [msgspec.to_builtins(c.session) for c in fact.candidates],
         "evidence": [msgspec.to_builtins(e) for e in fact.evidence],
@@ -289,7 +272,8 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
     about = " · ".join(filter(None, (name, ask.category, sure)))
     yield f"{about}  {dim(ask.id)}"
     yield from map(bold, wrapped(ask.text, first="  ", rest="  ", width=width))
-    yield from wrapped(f"why you are asked: {ask.why}", first="  ", rest="    ", width=width)
+    why = "why you are asked" if ask.is_worth_it else "why it waits"
+    yield from wrapped(f"{why}: {ask.why}", first="  ", rest="    ", width=width)
     if isinstance(waits.about, Parked):
         steps = [o for o in waits.about.operations if o.action not in {"KEEP", "WAIT"}]
         for step in steps[: _MOST_STEPS if width else None]:
@@ -317,7 +301,7 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
 def _of_message(desk: Desk, waits: Waits, number: int, reject: str) -> Iterator[str]:
     """Yield how much came from the message of something, and that ``reject`` rejects all of it; nothing for one."""
     if number > 1:
-        others = f"{counted(number - 1, 'more note')}, also such as wait for evidence,"
+        others = f"{counted(number - 1, 'more note')}, also such as wait for more sessions,"
         told = f"this and {others} came from one message; {reject} rejects all {number}. It begins: "
         yield from wrapped(told + desk.first_words(waits), first="  ", rest="    ", width=screen_width())
 

@@ -32,7 +32,7 @@ from slowwave.context import Run, SystemClock, given_again, new_run_id
 from slowwave.errors import DONE, PARKED, PARTLY_FAILED, REFUSED, InterruptedRunError, UsageError
 from slowwave.files import scheduler_folder
 from slowwave.jobs import JOBS
-from slowwave.quantities import moment
+from slowwave.quantities import counted, moment
 from slowwave.report import UNCONFIRMED
 from slowwave.service.server import named_server, run_through_prefect
 from slowwave.settings import described
@@ -219,13 +219,19 @@ def _going_on(args: argparse.Namespace) -> str:
     options = f" --sample {args.sample}" if args.sample else carried(args)
     if args.job != "backfill":
         return f"What was done stays, and the next one does the rest: slowwave run {args.job}{options}"
-    from slowwave.jobs.backfill.folder import backfills_folder  # noqa: PLC0415 - --help stays fast
+    from slowwave.jobs.backfill.folder import Folder, backfills_folder, left_of  # noqa: PLC0415 - --help stays fast
 
     name = args.resume or args.pause or args.rollback or args.run_id
     if not (backfills_folder(os.environ) / name / "plan.json").exists():
         return "Nothing was read yet."
     action = "rollback" if args.rollback else "resume"
-    return f"What was done stays. Go on with: slowwave run backfill{options if args.sample else ''} --{action} {name}"
+    how = f"Go on with: slowwave run backfill{options if args.sample else ''} --{action} {name}"
+    if args.rollback:
+        return f"What was taken back so far stays so. {how}"
+    folder = Folder(backfills_folder(os.environ) / name)
+    plan = folder.plan()
+    read = plan.sessions - left_of(folder, plan)
+    return f"{read:,} of {counted(plan.sessions, 'session')} are read, which stays. {how}"
 
 
 def shown_progress(wish: 'Literal["none"] | Wish', *, quiet: bool) -> AbstractContextManager[None]:

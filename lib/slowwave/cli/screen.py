@@ -16,8 +16,8 @@ import msgspec
 from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, short_time, shortened, wrapped
 from slowwave.files import REPORT, state_folder
 from slowwave.memory.folder import INDEX
-from slowwave.observability.lessons import Ask, Change, Learned, by_reason, in_words
-from slowwave.report import LEFT_OUT, NOTHING_TO_DO, Gate, readable
+from slowwave.observability.lessons import FACTS, Ask, Change, Learned, by_reason, in_words
+from slowwave.report import LEFT_OUT, NOTHING_TO_DO, Gate, in_wait, readable
 from slowwave.report import counted as in_numbers
 from slowwave.stores.projects import short_names
 
@@ -29,7 +29,7 @@ MOST_ASKS = 3
 # of so many sessions with one reason each is named, of more only their number
 MOST_ALIKE = 3
 # what a run counts of its reading, in the order in which it happens
-_READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "for_you", "waiting", "kept", "failed")
+_READ = ("extracted", "bytes_read", "candidates", "model_candidates", "merged", "waiting", "kept", "failed")
 # counters of what a run did, or would do, besides notes and dreams
 DEEDS = (
     *("found", "replaced", "sessions_found", "sessions_erased", "memories_erased", "memories_rederived"),
@@ -69,10 +69,9 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
     if report["job"] != "erase":
         yield from _problems(report, screen)
     yield from _not_now(report["gates"], screen)
-    needs = sum(ask.kind in ("fact", "everywhere") for ask in learned.needs)
-    yield from _numbers(report["counts"], needs, screen)
+    yield from _numbers(report["counts"], learned, screen)
     yield from _undo(learned, screen, run=report["run_id"])
-    if screen.page and (learned.changes or needs) and not dry_run:
+    if screen.page and (learned.changes or learned.needs) and not dry_run:
         yield f"The report, for a browser: {screen.page}"
     if not (changed or report["parked"] or any(report["counts"].get(name) for name in DEEDS)):
         yield ""
@@ -238,13 +237,15 @@ def _reaching(learned: Learned, projects: Sequence[str], screen: Screen) -> Iter
     ways = Counter(way for project in projects for way in learned.reaches.get(project, {}).items())
     if ways:
         yield "How it reaches your agents:"
-    # what is so of whole projects comes last
-    for (client, how), count in sorted(ways.items(), key=lambda way: (not way[0][0], way[0][0], -way[1])):
+    # what is so of whole folders comes last
+    of_folders = [how for client, how in ways if not client]
+    for (client, how), count in sorted(way for way in ways.items() if way[0][0]):
         of_how_many = f" ({in_numbers('projects', count)})" if len(projects) > 1 else ""
-        told = (
-            f"{client}: {how}{of_how_many}" if client else f"nothing is put into {in_numbers('projects', count)}: {how}"
-        )
-        yield from wrapped(told, first="  ", rest="    ", width=screen.width)
+        yield from wrapped(f"{client}: {how}{of_how_many}", first="  ", rest="    ", width=screen.width)
+    for how in of_folders[: screen.most(MOST_ROWS)]:
+        yield from wrapped(how, first="  ", rest="    ", width=screen.width)
+    if screen.width and len(of_folders) > MOST_ROWS:
+        yield f"  and {len(of_folders) - MOST_ROWS} more: slowwave status --all{screen.options} tells them"
 
 
 def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
@@ -341,17 +342,24 @@ def _problems(report: dict[str, Any], screen: Screen) -> Iterator[str]:
         yield from _more(rows, screen)
 
 
-def _numbers(counts: dict[str, int], needs: int, screen: Screen) -> Iterator[str]:
-    """What was read and what was left out, in words; of the facts that wait ``needs`` wait for a person."""
-    if "waiting" in counts:
-        needs = min(needs, counts["waiting"])
-        counts = {**counts, "waiting": counts["waiting"] - needs, "for_you": needs}
-    read = [in_numbers(name, counts[name]) for name in _READ if counts.get(name)]
-    left = [in_numbers(name, counts[name]) for name in LEFT_OUT if counts.get(name)]
-    for title, rows in (("In numbers: ", read), ("Left out: ", left)):
-        if rows:
-            yield ""
-            yield from wrapped(title + ", ".join(rows), rest=" " * len(title), width=screen.width)
+def _numbers(counts: dict[str, int], learned: Learned, screen: Screen) -> Iterator[str]:
+    """What was read and what was left out, in words, and who the facts wait for that wait."""
+    told = {name: in_numbers(name, number) for name, number in counts.items()}
+    if waiting := counts.get("waiting"):
+        for_you = min(sum(ask.kind in FACTS for ask in learned.needs), waiting)
+        less = f" (less than {learned.bar:.0%} likely to be worth keeping; likelier ones are kept, also of one session)"
+        told["waiting"] = in_wait(waiting, for_you) + (less if learned.bar and for_you < waiting else "")
+    if read := [told[name] for name in _READ if counts.get(name)]:
+        yield ""
+        yield from wrapped("In numbers: " + ", ".join(read), rest=" " * 12, width=screen.width)
+    yield from left_out(counts, screen)
+
+
+def left_out(counts: Mapping[str, int], screen: Screen) -> Iterator[str]:
+    """What was seen and left out, in words, and where it can be looked at as far as it is kept."""
+    if left := [in_numbers(name, counts[name]) for name in LEFT_OUT if counts.get(name)]:
+        yield ""
+        yield from wrapped("Left out: " + ", ".join(left), rest=" " * 10, width=screen.width)
     if counts.get("quarantined") or counts.get("words_of_others"):
         yield f"{'':10}slowwave memory quarantine{screen.options} shows what was kept out"
 

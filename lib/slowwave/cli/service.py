@@ -6,6 +6,7 @@ survives reboots is ``deploy``, which first checks all that would fail at night,
 
 import argparse
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,11 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from slowwave.cli.terminal import say, warn
+from slowwave.cli.terminal import progress, say, warn
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, SlowwaveError, UsageError
 from slowwave.files import private_folder, scheduler_folder
+from slowwave.quantities import counted
 from slowwave.service.deployments import (
+    COUNTS_FOR,
     PASSES_OVER,
     POOL,
     Document,
@@ -45,6 +48,9 @@ from slowwave.service.server import (
     require_server,
 )
 from slowwave.settings import load_settings
+
+# how prefect says that it has registered one of several
+_REGISTERED = re.compile(r"Deployment '([^']+)' successfully")
 
 # Two jobs of different kinds may run at once; one of a kind is the deployment's own limit.
 AT_ONCE = 2
@@ -169,12 +175,17 @@ def run_deploy(args: argparse.Namespace) -> int:
     document = in_pool(in_time_zone(read_project(project_root()), zone), args.pool)
     names = [d["name"] for d in document["deployments"]]
     os.environ.setdefault("DO_NOT_TRACK", "1")
+    # on a busy machine Prefect takes half a minute for all of it, which looks like one that hangs
+    progress("Asking the server")
     version = deployments.require_compatible(_api())
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
 
     with get_client(sync_client=True) as client:
+        progress(f"Looking for work pool {args.pool}")
         deployments.require_pool(client, args.pool, create=args.create_pool)
+        progress(f"Loading {counted(len(names), 'flow')} as a worker would")
         deployments.require_entrypoints(d["entrypoint"] for d in document["deployments"])
+        progress("Registering with Prefect")
         document = as_switched(document, deployments.switches(client, document))
         before = deployments.deployed_elsewhere(client, document, project_root())
         _deploy(document)
@@ -217,9 +228,9 @@ def _remove(args: argparse.Namespace) -> int:
         for line in (*(f"  {one}" for one in what), *(f"  stays: {one}" for one in found.kept)):
             say(line)
     for name in found.alive if found.pool else ():
-        # the server takes a worker for alive until it has been silent for a while
         still = "if it still runs, stop it, for it makes the pool again; if you have stopped it, all is done"
-        say(f"{name} of pool {args.pool} was heard of a moment ago: {still if args.apply else 'stop it first'}")
+        then = still if args.apply else "stop it first"
+        say(f"{name} of pool {args.pool} was heard of lately ({COUNTS_FOR}): {then}")
     if what and not args.apply:
         options = f" --pool {args.pool}" if args.pool != POOL else ""
         say(f"Stop the workers of the pool first, then: slowwave deploy --remove --apply{options}")
@@ -259,11 +270,21 @@ def _deploy(document: Document) -> None:
     with tempfile.TemporaryDirectory(prefix="slowwave-") as folder:
         path = Path(folder) / "prefect.yaml"
         path.write_text(yaml.safe_dump(document), encoding="utf-8")
-        command = [sys.executable, "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(path)]
+        command = [sys.executable, "-u", "-m", "prefect", "--no-prompt", "deploy", "--all", "--prefect-file", str(path)]
         # from the project's root, since entrypoints are relative to it
-        done = subprocess.run(  # noqa: S603 - our own interpreter
-            command, cwd=project_root(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-        )
-    if done.returncode != 0:
-        last = " ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-3:])
-        raise SlowwaveError(f"prefect deploy failed: {last}")
+        with subprocess.Popen(  # noqa: S603 - our own interpreter
+            command,
+            cwd=project_root(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        ) as prefect:
+            said: list[str] = []
+            for line in prefect.stdout or ():
+                said.append(line.strip())
+                if found := _REGISTERED.search(line):
+                    progress(f"  {found[1]}")
+    if prefect.returncode != 0:
+        raise SlowwaveError(f"prefect deploy failed: {' '.join([*filter(None, said)][-3:])}")

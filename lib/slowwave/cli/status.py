@@ -29,7 +29,7 @@ from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, SettingsError
 from slowwave.files import REPORT, state_folder
 from slowwave.memory.folder import INDEX
 from slowwave.quantities import OFF, counted
-from slowwave.report import readable
+from slowwave.report import in_wait, readable
 
 if TYPE_CHECKING:
     from slowwave.jobs.status import Budget, Kept, Lately, Morning, Standing, Unfinished
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     backfills, broken = unfinished(os.environ)
     learned = morning(settings, os.environ, clock.now(), project=args.project)
     if args.json:
-        of_backfills = {"unfinished": backfills, "problems": broken}
+        open_backfills = {"unfinished": backfills, "problems": broken}
         say_json(
             [
                 {
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
                     "problems": problems,
                     "retention": kept,
                     "lately": past,
-                    "backfills": of_backfills,
+                    "backfills": open_backfills,
                     "learned": learned,
                 }
             ]
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         named = {one.run_id for one in backfills}  # these are told with the command that goes on with them
         past.stopped = [night for night in past.stopped if night.run_id not in named]
-        around = [*_left_out(problems), *retention_lines(kept), *of_nights(past), *_backfills(backfills, broken)]
+        around = [*_left_out(problems), *retention_lines(kept), *of_nights(past), *of_backfills(backfills, broken)]
         page = state_folder(os.environ) / REPORT
         around += ["", f"The report, for a browser: {page}"] if page.exists() else []
         first = list(of_morning(learned, carried(args)))
@@ -117,7 +117,8 @@ def _summary(rows: "list[Standing]") -> str:
     # after an undo the clock of dreams stands as before, but what waited then was looked at
     waiting, backlog = sum(row.waiting for row in rows), sum(row.backlog for row in rows if not row.taken_back)
     new = f", {backlog} of them not looked at yet" if backlog else ""
-    waits = f"{counted(waiting, 'fact waits', 'facts wait')} for more sessions or for you"
+    asked = [row.for_you for row in rows if row.waiting]
+    waits = in_wait(waiting, None if None in asked else sum(one or 0 for one in asked))
     return bold(f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {waits}{new}")
 
 
@@ -171,7 +172,7 @@ def _otherwise(row: "Standing") -> str:
     """Return how a project stands that needs nobody."""
     size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
     if row.taken_back:
-        return f"taken back {short_time(row.taken_back)}: it learns again from new sessions ({size})"
+        return f"last dream taken back {short_time(row.taken_back)}: it learns again from new sessions ({size})"
     closed = next((gate.reason for gate in row.gates if not gate.passed), "")
     closed = _nothing_waits(row) or ("too few sessions for a dream yet" if closed and closed == _few(row) else closed)
     when = (
@@ -210,6 +211,18 @@ def _rule(rows: "list[Standing]") -> str:
     return ", or ".join(filter(None, [heads, *tails]))
 
 
+def _dreamt(row: "Standing") -> Iterator[str]:
+    """Yield when a project dreamt last, and what became of that."""
+    nothing = f": nothing new, so the next counts from {short_time(row.counts_from)}" if row.counts_from else ""
+    changed = f"{nothing}; the last that changed anything: {row.last_change}" if row.last_change else nothing
+    if row.taken_back:
+        before = f"; the one before: {short_time(row.last_dream)}" if row.last_dream else ""
+        yield f"  last dream taken back {short_time(row.taken_back)}; {_AGAIN}{before}"
+        yield "  next       nothing is due: a night looks at it again, and learns only from later sessions"
+    else:
+        yield f"  last dream {short_time(row.last_dream or '') or 'never'}{changed}"
+
+
 def _project(row: "Standing", name: str) -> Iterator[str]:
     """Yield everything about one project."""
     size = f"{counted(row.sessions, 'session')}, {counted(row.memories, 'memory', 'memories')}"
@@ -217,16 +230,16 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
     if row.problem:
         yield f"  {bad('problem')}    {row.problem}"
         return
-    changed = f"; the last that changed anything: {row.last_change}" if row.last_change else ""
-    never = f"taken back {short_time(row.taken_back)}; {_AGAIN}" if row.taken_back else "never"
-    yield f"  last dream {short_time(row.last_dream or '') or never}{changed}"
+    yield from _dreamt(row)
     if row.due_at and not _nothing_waits(row):
         yield f"  next due   {_from_when(row)}"
-    for gate in row.gates:
+    # that gates are open would look as if what was taken back were about to come again
+    for gate in row.gates if not row.taken_back else [gate for gate in row.gates if not gate.passed]:
         yield f"  {good('pass') if gate.passed else open_to('stop')}       {gate.gate}: {gate.reason}"
     if row.waiting:
         since = f", the oldest since {short_time(row.oldest_waiting)}" if row.oldest_waiting else ""
-        yield f"  waiting    {counted(row.waiting, 'fact')}, for more sessions or for you{since}"
+        others = ", which that dream had not taken" if row.taken_back else ""
+        yield f"  waiting    {in_wait(row.waiting, row.for_you)}{others}{since}"
     if row.backlog and not row.taken_back:
         since = f" since {short_time(row.backlog_since)}" if row.backlog_since else ""
         yield f"  backlog    {counted(row.backlog, 'fact')} for the next dream{since}"
@@ -237,10 +250,7 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
         lines = counted(tools, "line of a memory file", "lines of memory files")
         yield f"  foreign    {lines} came from tools (slowwave memory quarantine shows where from)"
     yield f"  memory     {Path(row.memory) / INDEX}{'' if (Path(row.memory) / INDEX).exists() else ' (not there yet)'}"
-    yield from (
-        f"  {client:<9}  {how}" if client else f"  agents     nothing is put into the project: {how}"
-        for client, how in row.reaches.items()
-    )
+    yield from (f"  {client or 'agents':<9}  {how}" for client, how in row.reaches.items())
     yield from (f"  hooks      {said}" for said in [row.spoken] if said)
     for stopped in row.stopped:
         yield f"  {bad('stopped')}    compaction of {stopped} (slowwave sessions compact tries again)"
@@ -275,7 +285,7 @@ def retention_lines(kept: "Kept") -> Iterator[str]:
         yield f"  {bad('problem')}    {kept.problem}"
 
 
-def _backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[str]:
+def of_backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[str]:
     """Yield the backfills that wait for a person, with the command that goes on with them."""
     if backfills or problems:
         yield ""
@@ -289,7 +299,7 @@ def _backfills(backfills: "list[Unfinished]", problems: list[str]) -> Iterator[s
 def _how_far(one: "Unfinished") -> str:
     if one.how == "rolling-back":
         return "a part of what it added is taken back, a part still stands"
-    return f"{one.pieces:,} of {one.of:,} pieces read of {counted(one.sessions, 'session')}"
+    return f"{one.read:,} of {counted(one.sessions, 'session')} read"
 
 
 def of_morning(found: "Morning", options: str = "") -> Iterator[str]:

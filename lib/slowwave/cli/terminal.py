@@ -306,6 +306,11 @@ def warn(text: str) -> None:
     print(f"slowwave: {_one_line(text)}", file=sys.stderr)  # noqa: T201 - the command's own output
 
 
+def progress(text: str) -> None:
+    """Print one line to standard error, at once: what is being done now."""
+    print(_one_line(text), file=sys.stderr, flush=True)  # noqa: T201 - the command's own output
+
+
 def tell_damage(problems: Sequence[object]) -> None:
     """Print what was damaged in a session to standard error, the first few places one by one."""
     for problem in problems[:_MOST_PROBLEMS]:

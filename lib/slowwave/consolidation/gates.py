@@ -16,7 +16,7 @@ from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.folder import STATE_FILE, read_or_none
 from slowwave.memory.model import Candidate, ExtractedRange, iso
 from slowwave.quantities import counted
-from slowwave.report import Gate
+from slowwave.report import Gate, in_wait
 
 # The gates, cheapest first (seed 000): time, sessions; the third is the lock.
 #
@@ -210,7 +210,7 @@ class Noted:
             them = "it" if number == 1 else "them"
             return f"{counted(number, 'fact was', 'facts were')} noted, and no dream has looked at {them} yet"
         if self.undecided:
-            return f"{counted(self.undecided, 'fact waits', 'facts wait')} for more sessions or for you"
+            return in_wait(self.undecided)
         return "all that was noted is decided on"
 
 

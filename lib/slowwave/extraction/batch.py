@@ -227,14 +227,14 @@ class Batch:
             ("bad_lines", len(read.problems)),
             ("rewritten", sum(state.rewritten for state in read.states)),
             ("redacted", read.redacted),
-            ("refused_hostile", read.taken.hostile),
-            ("too_weak", read.taken.weak),
+            ("too_unsure", read.taken.unsure),
             ("about_erased", read.taken.erased),
             ("candidates", len(new)),
             ("subagents", int(read.is_subagent)),
             ("abandoned", read.abandoned),
             ("sidechain", read.sidechain),
-            ("quarantined", len(read.quarantined)),
+            ("quarantined", sum(not one.is_of_others for one in read.quarantined)),
+            ("words_of_others", sum(one.is_of_others for one in read.quarantined)),
         ):
             if number:
                 report.count(name, number)

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from slowwave.formats.model import Problem, RowSpan, Span
-from slowwave.hostile import hostile_reason, one_line
+from slowwave.hostile import hostile_reason, is_hostile, one_line
 from slowwave.memory.candidates import Notes
 from slowwave.memory.dates import dated
 from slowwave.memory.model import (
@@ -169,24 +169,44 @@ class Quarantined(msgspec.Struct, frozen=True):
     reason: str  # why it was refused
     text: str  # its beginning, in one visible line, without secrets
 
+    @property
+    def is_of_others(self) -> bool:
+        """Whether it was refused for being somebody else's words, and not for what it says."""
+        return self.reason.startswith(_STOOD)
+
+
+# how the reason begins of what a person typed after it stood elsewhere
+_STOOD = "stood in "
+
 
 def quarantine_of(
-    reading: Reading, session: SessionRef, is_new: Callable[[Meaning], bool], echoed: Iterable[tuple[Note, str]] = ()
+    reading: Reading,
+    session: SessionRef,
+    is_new: Callable[[Meaning], bool],
+    hostile: Iterable[Note] = (),
+    echoed: Iterable[tuple[Note, str]] = (),
 ) -> list[Quarantined]:
-    """Return what of the words of people and of their answers was refused; commands are not words.
+    """Return what was refused of the words of people and of their answers, and what was refused of others, each once.
 
     Args:
         reading: the whole session.
         session: where it was found.
         is_new: only what is new is told.
+        hostile: notes that were refused because they try to steer an agent; of a message that is told they are a part.
         echoed: what people typed after it stood elsewhere, with who had written it there.
     """
     every: list[tuple[Meaning, str]] = [(said, said.own) for said in reading.said("person")]
     chosen = (item for item in reading.items if isinstance(item, Chosen))
     every += [(item, f"{item.question} {item.answer}") for item in chosen]
     refused = [(item, text, reason) for item, text in every if is_new(item) and (reason := hostile_reason(text))]
-    refused += [(note.items[-1], note.quote, f"stood in {by} before") for note, by in echoed]
-    return [_quarantined(session, item, text, reason) for item, text, reason in refused]
+    told = {item.order for item, _, _ in refused}
+    for note in hostile:
+        text, item = (note.quote if is_hostile(note.quote) else note.text), note.items[-1]
+        if item.order not in told:
+            told.add(item.order)
+            refused.append((item, text, hostile_reason(text)))
+    refused += [(note.items[-1], note.quote, f"{_STOOD}{by} before") for note, by in echoed]
+    return list(dict.fromkeys(_quarantined(session, item, text, reason) for item, text, reason in refused))
 
 
 def _quarantined(session: SessionRef, item: Meaning, text: str, reason: str) -> Quarantined:

@@ -28,8 +28,8 @@ class Taken:
     """What one session gave."""
 
     candidates: list[Candidate] = field(default_factory=list[Candidate])  # in the order in which they were said
-    hostile: int = 0  # how many were refused because they try to steer an agent
-    weak: int = 0  # how many had too little confidence
+    hostile: list[Note] = field(default_factory=list[Note])  # what was refused because it tries to steer an agent
+    unsure: int = 0  # how many had too little confidence; they are kept nowhere
     erased: int = 0  # how many were about something that was erased
     # what a person typed after it stood elsewhere, with who had written it there
     echoed: list[tuple[Note, str]] = field(default_factory=list[tuple[Note, str]])
@@ -68,11 +68,11 @@ def taken(
     for note in wanted:
         by = copies.get(id(note), "")
         if is_hostile(note.text) or is_hostile(note.quote):
-            result.hostile += 1
+            result.hostile.append(note)
         elif ERASED in note.text:
             result.erased += 1  # what is left of it is still about what had to go
         elif note.confidence < min_confidence:
-            result.weak += 1
+            result.unsure += 1
         elif by and note.source in _TYPED:
             result.echoed.append((note, by))
         else:

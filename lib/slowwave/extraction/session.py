@@ -123,7 +123,7 @@ def read_session(
     sidechain = sum(m.sidechain for m in new)
     abandoned = sum(not m.active and not m.sidechain for m in new)
     states = _after(states, messages)
-    refused = quarantine_of(reading, ref, is_new, found.echoed)
+    refused = quarantine_of(reading, ref, is_new, found.hostile, found.echoed)
     return Read(
         states,
         gates,

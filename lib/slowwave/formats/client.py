@@ -341,6 +341,10 @@ class Client:
         homes = self.homes(environ)
         return next((home for home in homes if home.is_dir()), homes[0])
 
+    def installed(self, environ: Mapping[str, str]) -> str:  # noqa: ARG002
+        """Return the version that is installed, by the files of its installation; "" where none is found."""
+        return ""
+
     def settings_files(self, transcript: Path, cwd: Path | None) -> list[Path]:
         """Return the files of settings that the client would look into for a session, in its order; some may not exist.
 

@@ -6,7 +6,7 @@ A new client is one module with its ``CLIENT``, and its place here.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -174,10 +174,15 @@ _VERSION = re.compile(r"(\d+(?:\.\d+)*)(?:[-+].*)?$")
 
 
 class Seen(NamedTuple):
-    """A version of a client that one of its sessions names; another one may be installed since."""
+    """A version of a client that one of its sessions names, or that is installed."""
 
     version: str = ""  # "" where none is named
-    day: str = ""  # when that session changed last, ISO date in UTC
+    day: str = ""  # when that session changed last, ISO date in UTC; "" of what is installed
+
+    @property
+    def told(self) -> str:
+        """It in words."""
+        return f"{self.version} on {self.day}" if self.day else f"{self.version} (installed)"
 
 
 def newest_version(sessions: Iterable[StoredSession], dialect: str) -> Seen:
@@ -188,6 +193,25 @@ def newest_version(sessions: Iterable[StoredSession], dialect: str) -> Seen:
 def latest_version(sessions: Iterable[StoredSession], dialect: str) -> Seen:
     """Return the version that the session names which changed last of those that name one."""
     return next(_seen(sessions, dialect), Seen())
+
+
+def versions_in_use(sessions: Iterable[StoredSession], environ: Mapping[str, str]) -> dict[str, Seen]:
+    """Return the version of each client that counts: the installed one, else the newest that its sessions name.
+
+    The latest sessions of all projects tell it: a project that nobody worked in lately is opened with the client of
+    today. Clients whose version nothing names are left out. An empty ``environ`` stands for another machine's.
+    """
+    by_client: dict[str, list[StoredSession]] = {}
+    for session in sessions:
+        by_client.setdefault(session.dialect, []).append(session)
+    found = {
+        name: Seen(installed)
+        if (installed := client.installed(environ) if environ else "")
+        else newest_version(own, name)
+        for name, own in by_client.items()
+        if (client := CLIENTS.get(name)) and client.tested
+    }
+    return {name: seen for name, seen in found.items() if seen.version}
 
 
 def _seen(sessions: Iterable[StoredSession], dialect: str) -> Iterator[Seen]:

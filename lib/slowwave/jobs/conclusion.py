@@ -114,6 +114,7 @@ def conclude(
     night = msgspec.structs.replace(night, alarms=alarms_of(earlier, night, settings.alarms))
     known = _known(report, began, settings, environ, projects)
     found = known.of_dreams(report.dream_ids)
+    found.bar = limits.accept_confidence
     if began.partial:  # who asked about one project is not told what waits in others
         chosen = {project.key for project in projects}
         found.asks = [ask for ask in found.asks if ask.project in chosen]
@@ -315,11 +316,24 @@ def outcome_of(report: Report, *, dry_run: bool = False) -> Outcome:
     if dry_run:
         return Outcome("Planned", f"{run} was a dry run and changed nothing: it {_deeds(report)}.")
     if not report.did_something:
-        refusals = _refusals(report)
-        if report.job in REMEMBERING and not refusals:
-            return Outcome("Completed", f"{run} looked at everything and found nothing new.")
-        return Outcome("Skipped", f"{run} did nothing: {refusals or 'there was nothing new'}.")
+        return _without_deeds(report, run)
     return Outcome("Completed", f"{run} {_deeds(report)}.")
+
+
+def _without_deeds(report: Report, run: str) -> Outcome:
+    """Return what a run amounts to that left nothing behind: it looked and found nothing, or was kept from looking."""
+    held, short = _refusals(report), report.counts.get("skipped_by_gate", 0)
+    # a session that waits keeps nobody from looking at all others
+    later = [f"left for later: {counted('skipped_by_gate', short)}"] if short else []
+    if report.phases:
+        over = number_of(len(report.phases), "project")
+        others = [f"not now: {held}"] if held else []
+        said = "; ".join([f"{run} dreamt over {over}: nothing new to write", *others, *later])
+        return Outcome("Completed", f"{said}.")
+    if report.job in REMEMBERING and not held and (not short or report.counts.get("unchanged")):
+        return Outcome("Completed", "; ".join([f"{run} looked at everything and found nothing new", *later]) + ".")
+    why = held or (counted("skipped_by_gate", short) if short else "there was nothing new")
+    return Outcome("Skipped", "; ".join([f"{run} did nothing: {why}", *(later if held else [])]) + ".")
 
 
 def _failed_share(report: Report) -> float:
@@ -340,10 +354,7 @@ def _refusals(report: Report) -> str:
     for gate in closed:
         found.setdefault(gate.reason, {})[names[gate.project] or gate.gate] = None
     ordered = sorted(found.items(), key=lambda one: -len(one[1]))
-    rows = [f"{_some_of(list(who))}: {reason}" for reason, who in ordered]
-    if left := report.counts.get("skipped_by_gate", 0):
-        rows.append(counted("skipped_by_gate", left))
-    return _joined(rows)
+    return _joined([f"{_some_of(list(who))}: {reason}" for reason, who in ordered])
 
 
 def _some_of(names: Sequence[str]) -> str:

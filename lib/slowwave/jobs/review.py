@@ -108,19 +108,27 @@ class Desk:
     clock: Clock  # what time it is
 
     def waiting(self, *, every: bool = True) -> list[Waits]:
-        """Return what waits, what is worth a person's time first; without ``every`` only that.
+        """Return all that waits, what is worth a person's time first; without ``every`` only that.
 
         Raises:
             CorruptStateError: a ledger or a parked dream is damaged.
             UnreadableError: a file cannot be read.
         """
         limits, now = self.settings.consolidation, self.clock.now()
+        all_of_it = msgspec.structs.replace(limits, review_confidence=0.0)
         found: list[Waits] = []
         for folder in self.folders:
             found += (Waits(ask_of_dream(folder, parked), folder, parked) for parked in parked_dreams(folder.path))
-            for one in inbox(folder.path, folder.transcripts, limits, now, is_global=folder.is_global):
+            for one in inbox(folder.path, folder.transcripts, all_of_it, now, is_global=folder.is_global):
                 found.append(Waits(ask_of(folder, one, limits), folder, one))
         return sorted((w for w in found if every or w.ask.is_worth_it), key=lambda w: urgency(w.ask))
+
+    def is_shown(self, waits: Waits) -> bool:
+        """Say whether a person who asks for more than waits for them is led through it: not what is all too unsure."""
+        if isinstance(waits.about, Parked) or waits.ask.is_worth_it:
+            return True
+        is_in_doubt = any(c.doubt for c in waits.about.fact.candidates)
+        return is_in_doubt or waits.ask.confidence >= self.settings.consolidation.review_confidence
 
     def find(self, name: str, project: str = "") -> Waits:
         """Return what is called so.
@@ -286,8 +294,7 @@ class Desk:
             return f"was taken back with dream {book.undone[note.id]}"
         if note.id in book.done:
             return "was dealt with"
-        least = self.settings.consolidation.review_confidence
-        return f"waits for more sessions, being less than {least:.0%} likely to be worth keeping"
+        return "waits for more sessions"
 
     def dreams_of(self, run: str, *, again: bool = False) -> tuple[str, ...]:
         """Return of each project the oldest dream of a run that stands; to take it back takes the later ones back.

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -27,7 +28,7 @@ from slowwave.context import Clock
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.gates import read_failures
 from slowwave.files import archive_folder, home_folder, state_folder
-from slowwave.jobs.run import memory_folders
+from slowwave.jobs.run import folders_of, memory_folders
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery.hooks import spoken
@@ -44,6 +45,7 @@ from slowwave.observability.progress import AtWork, over_because, read_notes, st
 from slowwave.report import Gate
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import read_holds
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import ModelSettings, RetentionSettings, Settings
 from slowwave.stores.archive.shelf import rescue_packs, rescued_bytes
 from slowwave.stores.discovery import active_reason, known_projects
@@ -63,6 +65,8 @@ class Standing(msgspec.Struct):
     memory: str  # its memory folder
     sessions: int  # how many main sessions it has
     last_dream: str | None = None  # ISO time at which a dream last looked at it, or None
+    # of the dream that the time gate counts from, as ISO time: where the last one found nothing new, an earlier one
+    counts_from: str = ""
     last_change: str = ""  # id of the last dream that changed a memory and was not undone, or ""; its time stands in it
     due: bool = False  # whether the next run would dream
     due_at: str = ""  # ISO time from which the time gate lets a dream pass, or "" when it does now
@@ -71,6 +75,7 @@ class Standing(msgspec.Struct):
     gates: list[Gate] = []  # each gate with its reason
     memories: int = 0  # active memories
     waiting: int = 0  # candidates that no dream has taken or refused; most of them wait for more evidence
+    for_you: int | None = None  # those that wait for a person, None where only a dream would tell
     oldest_waiting: str = ""  # ISO time of the oldest of them, or ""
     backlog: int = 0  # those of them that no dream has looked at
     backlog_since: str = ""  # ISO time at which the first of these was noted, or ""
@@ -98,6 +103,13 @@ def standings(
     found = known_projects(settings, environ)
     chosen = chosen_by(project, found.projects, lambda p: (p.key, p.root))
     rows = [_standing(p, settings, clock.now(), home_folder(environ)) for p in chosen]
+    _look_at_quiet_dreams(rows, environ)
+    folders = folders_of(chosen, settings, environ, chosen=True)
+    needs, _ = needs_in(folders, settings.consolidation, clock.now(), environ)
+    for row, one in zip(rows, chosen, strict=True):
+        of_it = needs.get(one.memory.resolve())
+        # what waits after an undo was looked at, though the clock of dreams stands as before it
+        row.for_you = of_it.facts if of_it and (row.taken_back or not row.backlog) else None
     _look_at_compactions(rows, chosen, environ)
     register = read_register(environ) or Register()
     for row, one in zip(rows, chosen, strict=True):
@@ -106,6 +118,17 @@ def standings(
         row.delivered = [f"{name_from_json(name)} for {', '.join(placed.clients)}" for name, placed in files]
         row.delivered += filter(None, [row.spoken])
     return rows, [str(p) for p in found.problems]
+
+
+def _look_at_quiet_dreams(rows: list[Standing], environ: Mapping[str, str]) -> None:
+    """Say when a dream last went over each project that had nothing new for it: that changes no file beside it."""
+    with suppress(OSError):  # whoever looks at the history says that it cannot be read
+        nights = [night for night in read_nights(environ)[0] if night.dreamt]
+        for row in rows:
+            last = row.last_dream or ""
+            looked = [n.began for n in nights if n.has_dreamt(NAMELESS(row.project))] if last else []
+            if looked and not row.taken_back and iso(looked[-1]) > last:
+                row.last_dream, row.counts_from = iso(looked[-1]), last
 
 
 def _look_at_compactions(rows: list[Standing], projects: list[Project], environ: Mapping[str, str]) -> None:
@@ -217,7 +240,7 @@ def morning(settings: Settings, environ: Mapping[str, str], now: datetime, *, pr
     every, _ = remembered(folders)
     dreams = [dream for one in every for dream in one.dreams if not dream.is_undone]
     needs, is_all = needs_in(folders, settings.consolidation, now, environ)
-    found = Morning(needs=needs, needs_more=not is_all)
+    found = Morning(needs=sum(one.things for one in needs.values()), needs_more=not is_all)
     changed = [dream for dream in dreams if dream.changes and not dream.is_by_person]
     if changed:
         latest = max(changed, key=lambda dream: (dream.at, dream.id))
@@ -330,6 +353,7 @@ class Unfinished(msgspec.Struct, frozen=True):
     how: How  # paused; failed, with ``why``; unfinished: its process is gone; rolling-back: a part of it is taken back
     began: str  # what time it was for the run, ISO time
     sessions: int  # that it is about
+    read: int  # how many of these were read
     pieces: int  # that were read, of so many
     of: int  # see ``pieces``
     why: str  # the first failure, or ""
@@ -357,6 +381,8 @@ def unfinished(environ: Mapping[str, str]) -> tuple[list[Unfinished], list[str]]
 
 
 def _look_at(folder: "Folder") -> Unfinished:
+    from slowwave.jobs.backfill.folder import left_of  # noqa: PLC0415 - as above
+
     plan, standing = folder.plan(), folder.standing
     how: How = "rolling-back" if standing == "rolling-back" else "unfinished"
     if how == "unfinished" and (folder.is_paused or standing == "failed"):
@@ -367,6 +393,8 @@ def _look_at(folder: "Folder") -> Unfinished:
         how=how,
         began=iso(plan.now),
         sessions=plan.sessions,
+        # what is taken back is no longer to be read, and what said of it is gone
+        read=0 if how == "rolling-back" else plan.sessions - left_of(folder, plan),
         pieces=sum(folder.has(number) for number in range(plan.pieces)),
         of=plan.pieces,
         why=folder.said("failed") if how == "failed" else "",

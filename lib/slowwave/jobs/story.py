@@ -44,7 +44,7 @@ from slowwave.jobs.run import (
 )
 from slowwave.jobs.steps import MARKING, STEPS, Stage, asks_by_batch, asks_rules, extract, rehearses, stages_of
 from slowwave.locks import beside_jobs
-from slowwave.memory.undo import difference
+from slowwave.memory.undo import pages_difference
 from slowwave.observability.lessons import Learned, planned
 from slowwave.observability.page import learned_lines, literal, weeks_of
 from slowwave.observability.progress import LOOK, watcher
@@ -110,10 +110,16 @@ class Tally:
 
     def log_the_rest(self) -> None:
         """Log of how many projects there was nothing to say: a line for each of a fleet would hide what was done."""
-        quiet = sum(not (report.did_something or report.failures) for report in self.projects.values())
-        if quiet:
-            number = counted(quiet, "project")
-            log.info("%s of %d: nothing new, or not due yet", number, len(self.projects))
+        quiet = [report for report in self.projects.values() if not (report.did_something or report.failures)]
+        dreamt = sum(bool(report.phases) for report in quiet)
+        not_due = sum(not report.phases and any(g.is_told for g in report.gates) for report in quiet)
+        for number, why in (
+            (dreamt, "dreamt over, and nothing new to write"),
+            (not_due, "not due yet"),
+            (len(quiet) - dreamt - not_due, "nothing new"),
+        ):
+            if number:
+                log.info("%s of %d: %s", counted(number, "project"), len(self.projects), why)
 
     def lose(self, portion: str, error: object) -> None:
         """Note that a portion broke as a whole; the others go on."""
@@ -142,7 +148,9 @@ class Tally:
         self.log_the_rest()
         report, began = self.total(run.environ), self.plan.began
         if self.plan.dry_run:
-            report.learned = msgspec.to_builtins(planned(report))
+            would = planned(report)
+            would.bar = run.settings.consolidation.accept_confidence
+            report.learned = msgspec.to_builtins(would)
         if self.plan.dry_run or began is None:
             return Ended(report)
         return Ended(report, conclude(report, began, run.settings, run.environ, projects))
@@ -159,7 +167,7 @@ class Tally:
 def _difference(memory: Path, dream: str) -> str:
     """Return a dream's diff; it is only shown, so the night does not fail for it."""
     try:
-        return difference(memory, dream)
+        return pages_difference(memory, dream)
     except SlowwaveError as error:
         return str(error)
 

@@ -403,6 +403,30 @@ def said_at(checked: Checked, redact: Callable[[str], str], commands: Sequence[s
     return _around(_without_secrets(best, redact), quote)
 
 
+# where records of clients keep what a command or another tool gave back
+_GIVEN_BACK = frozenset({"content", "output", "stdout", "stderr", "text", "aggregated_output", "result"})
+
+
+def given_back_at(checked: Checked, redact: Callable[[str], str]) -> str:
+    """Return the last line of what a tool gave back where evidence was found, without secrets; "" where it is none."""
+    if checked.finding not in {"ok", "moved"}:
+        return ""
+    texts = [text for text in _given_back(_decoded(_bytes_of(checked))) if text.strip()]
+    lines = _without_secrets(max(texts, key=len), redact).strip().splitlines() if texts else []
+    return lines[-1].strip()[:_AROUND] if lines else ""
+
+
+def _given_back(value: Any, *, is_inside: bool = False) -> Iterator[str]:
+    if isinstance(value, str) and is_inside:
+        yield value
+    elif isinstance(value, dict):
+        for name, item in cast("dict[str, Any]", value).items():
+            yield from _given_back(item, is_inside=name in _GIVEN_BACK)
+    elif isinstance(value, list):
+        for item in cast("list[Any]", value):
+            yield from _given_back(item, is_inside=is_inside)
+
+
 def _said_before(checked: Checked, redact: Callable[[str], str]) -> str:
     """Return the end of the agent's last words in the lines before evidence, without secrets."""
     if checked.finding not in {"ok", "moved"} or checked.is_archived or names_row(checked.evidence.record):

@@ -20,11 +20,12 @@ from slowwave.errors import CorruptStateError, NotFoundError, RefusedError
 from slowwave.memory.book import Book, Memory, replay
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import add_lines
-from slowwave.memory.folder import STATE_FILE, digest, read_or_none
+from slowwave.memory.folder import INDEX, STATE_FILE, digest, read_or_none
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import VERSION, Event, parse_ledger, undone_in
 from slowwave.memory.model import iso
 from slowwave.memory.transaction import Change, commit, read_manifest, recover, undo_folder, unused
+from slowwave.quantities import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,20 +210,38 @@ def _with_later_lines(old: bytes | None, after: bytes | None, present: bytes | N
 # What a dream changed, as a unified diff of each file.
 
 
+def pages_difference(memory: Path, dream: str) -> str:
+    """Return the unified diff of the pages of a memory folder, the index first, and how many other files changed.
+
+    The others are slowwave's own, of what waits and when it dreamt. The errors are those of :func:`difference`.
+    """
+    parts = _differences(memory, dream)
+    of_agents = (name for name in parts if name.endswith(".md") and name != EXTRACTED)
+    pages = sorted(of_agents, key=lambda name: (name != INDEX, name))
+    others = len(parts) - len(pages)
+    more = f"and {counted(others, 'file')} of slowwave's own: slowwave memory diff {dream} --json shows all\n"
+    return "".join(parts[name] for name in pages) + (more if others else "")
+
+
 def difference(memory: Path, dream: str) -> str:
-    """Return the unified diff of everything that a dream or an undo changed in the files that agents read.
+    """Return the unified diff of everything that a dream or an undo changed in the files of a memory folder.
 
     Raises:
         NotFoundError: nothing with that id was ever committed here.
     """
+    return "".join(_differences(memory, dream).values())
+
+
+def _differences(memory: Path, dream: str) -> dict[str, str]:
+    """Return the unified diff of each file that a dream or an undo changed, by its name."""
     manifest = read_manifest(memory, dream)
     if manifest is None:
         raise NotFoundError(f"no dream {dream} in {memory}; slowwave memory list shows what is there")
     folder = undo_folder(memory, dream)
-    return "".join(
-        file_difference(name, read_or_none(folder / "before" / name), read_or_none(folder / "after" / name))
+    return {
+        name: file_difference(name, read_or_none(folder / "before" / name), read_or_none(folder / "after" / name))
         for name in sorted(manifest.files)
-    )
+    }
 
 
 def file_difference(name: str, before: bytes | None, after: bytes | None) -> str:

@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 Kind = Literal["new", "changed", "replaced", "dropped", "moved"]
 KINDS: tuple[Kind, ...] = ("new", "changed", "replaced", "dropped", "moved")
+# what of all that waits is a fact that was noted
+FACTS = ("fact", "everywhere")
 # folders whose inbox is looked at for one screen: a fleet has more than a person reads in one morning
 MOST_INBOXES = 200
 # counts of inboxes that are kept, with those of folders as they were before
@@ -129,6 +131,7 @@ class Learned(msgspec.Struct):
     unloaded: dict[str, list[str]] = {}
     # by project that changed, how its memory reaches each client, or why not; under "" what keeps it from all others
     reaches: dict[str, dict[str, str]] = {}
+    bar: float = 0.0  # how likely to be worth keeping a fact had to be to be kept, 0.0 where that is not known
     due: str = ""  # when the last of these projects may dream again, ISO time, or ""
 
     @property
@@ -326,6 +329,7 @@ def asked(
 
     A folder that nobody touched is not looked through again, as with :func:`needs_in`.
     """
+    settings = msgspec.structs.replace(settings, review_confidence=0.0)
     kept = _Kept(state_folder(environ) / ASKS, list[Ask], 2 * MOST_INBOXES)
     found: list[Ask] = []
     problems: list[str] = []
@@ -343,17 +347,25 @@ def asked(
     return sorted(found, key=urgency), problems
 
 
+class Needs(msgspec.Struct, frozen=True):
+    """How much of a memory folder waits that is worth a person's time."""
+
+    things: int  # all of it: facts, lines that memories contradict, dreams
+    facts: int  # the facts among them; those that wait besides wait for more sessions
+
+
 def needs_in(
     folders: Sequence[MemoryFolder], settings: ConsolidationSettings, now: datetime, environ: Mapping[str, str]
-) -> tuple[int, bool]:
-    """Return how many things wait in memory folders that are worth a person's time, and whether that is all.
+) -> tuple[dict[Path, Needs], bool]:
+    """Return how much waits in memory folders that is worth a person's time, by folder, and whether that is all.
 
     To find out is to plan a dream, so it is kept for each folder as it is: what nobody touched is not planned again,
     and of a fleet no more is planned at once than one screen may wait for. A folder that cannot be read counts nothing;
     whoever looks at it says why.
     """
-    kept = _Kept(state_folder(environ) / "waiting.json", int, _MOST_KNOWN)
-    number, new, is_all = 0, 0, True
+    kept = _Kept(state_folder(environ) / "waiting.json", Needs, _MOST_KNOWN)
+    found: dict[Path, Needs] = {}
+    new, is_all = 0, True
     for folder in folders:
         try:
             if not any((folder.path / one).exists() for one in _WAITING):
@@ -364,12 +376,13 @@ def needs_in(
                 continue
             if name not in kept:
                 new += 1
-                kept.add(name, sum(ask.is_worth_it for ask in asks_of(folder, settings, now)))
-            number += kept[name]
+                asks = [ask for ask in asks_of(folder, settings, now) if ask.is_worth_it]
+                kept.add(name, Needs(len(asks), sum(ask.kind in FACTS for ask in asks)))
+            found[folder.path] = kept[name]
         except (SlowwaveError, OSError):
             continue
     kept.save()
-    return number, is_all
+    return found, is_all
 
 
 class _Kept(Generic[T]):
@@ -436,7 +449,9 @@ def ask_of(folder: MemoryFolder, waiting: "Waiting", settings: ConsolidationSett
     lead = waiting.fact.lead
     why = waiting.reason.removesuffix(": waits for a person")
     if not waiting.asks and all(c.doubt in ("", *OF_VOICE) for c in waiting.fact.candidates):
-        why = f"less than {settings.accept_confidence:.0%} likely to be worth keeping: it waits for more sessions"
+        is_shown = waiting.fact.confidence >= settings.review_confidence
+        least = settings.accept_confidence if is_shown else settings.review_confidence
+        why = f"less than {least:.0%} likely to be worth keeping: it waits for more sessions"
     return Ask(
         kind="everywhere" if folder.is_global else "line" if waiting.fact.memory else "fact",
         project=folder.project,

@@ -35,7 +35,7 @@ from slowwave.observability.lessons import (
     number_of_sessions,
     remembered,
 )
-from slowwave.report import counted, plain
+from slowwave.report import counted, in_wait, plain
 from slowwave.settings import ConsolidationSettings
 from slowwave.stores.projects import short_names
 
@@ -185,7 +185,7 @@ def _inbox(known: Known, names: Mapping[str, str]) -> str:
     needs, others = known.needs, len(known.asks) - len(known.needs)
     waiting = ""
     if others:
-        waiting = f" {others} more wait for evidence, not for you."
+        waiting = f" {in_wait(others, 0)}."
     said = f"<p class='done' role='status'>{_text(known.said)}</p>" if known.said else ""
     if known.undo:
         said += _form(known, {"id": known.undo}, '<button name="do" value="undo">Undo</button>')

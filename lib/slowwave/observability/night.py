@@ -29,6 +29,7 @@ MOST_FAILURES = 10
 MOST_SPANS = 20
 MOST_FOLDERS = 20
 MOST_KINDS = 50
+MOST_QUIET = 100
 # what took less is no step that anybody waits for
 LEAST_S = 0.001
 
@@ -88,6 +89,8 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
     # how many of these had changed since the run before and were worth reading, or were read with effect
     changed: int = 0
     dreams: int = 0  # dreams that were committed
+    dreamt: int = 0  # projects over which a dream went; ``quiet`` are the first of those for which it wrote nothing
+    quiet: list[str] = []
     counts: dict[str, int] = {}  # the counters of the report
     refusals: dict[str, int] = {}  # closed gates by gate
     failed: int = 0  # failures; the first of them stand in ``failures``
@@ -118,6 +121,10 @@ class Night(msgspec.Struct, frozen=True, kw_only=True):
         """When it began."""
         return moment(self.at)
 
+    def has_dreamt(self, project: str) -> bool:
+        """Say whether a dream is known to have gone over a project and to have written nothing."""
+        return project in self.quiet or (not self.partial and 0 < self.projects == self.dreamt)
+
     def counted(self, *names: str) -> int:
         """Return the sum of some counters."""
         return sum(self.counts.get(name, 0) for name in names)
@@ -139,6 +146,8 @@ def state(night: Night) -> str:
     """Return how a run ended, in words."""
     if night.ended:
         return "ended with Ctrl-C"
+    if night.job == "backfill" and night.counted("rolled_back") and not night.failed:
+        return "taken back"
     return _STATES.get(night.outcome, night.outcome.lower())
 
 
@@ -178,6 +187,8 @@ def night_of(
         sessions=sessions,
         changed=changed,
         dreams=len(report.dream_ids),
+        dreamt=len(report.phases),
+        quiet=[_writable(project) for project in report.quiet_projects()[:MOST_QUIET]],
         counts=dict(report.counts),
         refusals=dict(Counter(gate.gate for gate in report.gates if not gate.passed)),
         failed=len(report.failures),

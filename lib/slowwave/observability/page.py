@@ -225,7 +225,7 @@ def _funnel(night: Night) -> Section:
             ("merged", "said again what a memory says"),
             ("superseded", "gave way to something newer"),
             ("dropped", "refused"),
-            ("waiting", "for more evidence"),
+            ("waiting", "for more sessions, or for you"),
             ("kept", "memories that stay as they are"),
             ("parked", "planned, and wait for a person"),
         )

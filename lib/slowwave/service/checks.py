@@ -14,7 +14,7 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -37,7 +37,8 @@ from slowwave.files import (
     scheduler_folder,
     state_folder,
 )
-from slowwave.formats.registry import CLIENTS, newest_version, version_order
+from slowwave.formats.model import parse_time
+from slowwave.formats.registry import CLIENTS, version_order
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.files import deliver
@@ -52,7 +53,7 @@ from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
 from slowwave.quantities import counted
 from slowwave.secrets.redactor import NAMELESS
-from slowwave.service.deployments import PASSES_OVER, server_doubts, worker_command
+from slowwave.service.deployments import COUNTS_FOR, PASSES_OVER, server_doubts, worker_command
 from slowwave.service.page_server import served_place
 from slowwave.service.server import HOST, is_healthy, kept_port, named_server
 from slowwave.settings import ModelSettings, Settings
@@ -85,7 +86,7 @@ def checks(
     archive.
     """
     yield Check("settings", ok=True, seen="all keys are known and all values well formed")
-    yield from scheduler(environ)
+    yield from scheduler(environ, clock.now())
     yield model(settings, environ, ask=ask_model)
     yield from telling(settings)
     yield runs(settings, environ, clock.now())
@@ -196,22 +197,20 @@ def _states(found: Discovery, now: datetime) -> Iterator[Check]:
 
 
 def clients(found: Discovery) -> Iterator[Check]:
-    """Say of every client with a version whether the newest sessions come from one that was tested."""
+    """Say of every client with a version whether the one that counts was tested."""
     told: list[str] = []
     newer: list[str] = []
     for dialect, tested in ((name, client.tested) for name, client in CLIENTS.items() if client.tested):
-        seen = newest_version((s for p in found.projects for s in p.sessions), dialect)
-        if seen.version:
-            told.append(f"{dialect} {seen.version} on {seen.day}")
+        seen = next((p.versions[dialect] for p in found.projects if dialect in p.versions), None)
+        if seen is not None:
+            told.append(f"{dialect} {seen.told}")
             if version_order(seen.version) > version_order(tested):
-                newer.append(f"{dialect} {seen.version} on {seen.day} (tested up to {tested})")
+                newer.append(f"{dialect} {seen.told} (tested up to {tested})")
     if newer:
         fix = "update slowwave; sessions list shows what it does not understand (bad_lines), and nothing of it is lost"
-        yield Check("clients", ok=True, seen=f"sessions of newer ones than were tested: {', '.join(newer)}", fix=fix)
+        yield Check("clients", ok=True, seen=f"newer than what was tested: {', '.join(newer)}", fix=fix)
     else:
-        said = (
-            f"the newest that sessions name: {', '.join(told)}" if told else "no session names a version of its client"
-        )
+        said = f"the newest seen: {', '.join(told)}" if told else "no session names a version of its client"
         yield Check("clients", ok=True, seen=said)
 
 
@@ -469,9 +468,11 @@ def delivery(found: Discovery, settings: Settings, environ: Mapping[str, str]) -
 
 _DEPLOY = "slowwave deploy --create-pool"
 _WAIT_S = 10
+# a server that is well makes the runs of a new schedule within one round of its scheduler, a minute
+_FRESH = timedelta(minutes=3)
 
 
-def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
+def scheduler(environ: Mapping[str, str], now: datetime) -> Iterator[Check]:
     """Yield the checks of the server that ``PREFECT_API_URL`` or Prefect's active profile names, if any."""
     release = f"Prefect {version('prefect')}"
     try:
@@ -480,7 +481,7 @@ def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
         yield Check("prefect", ok=False, seen=str(error), fix="fix or remove that file")
         return
     if not api and served_place(environ):
-        yield from _of_serve(environ, release)
+        yield from _of_serve(environ, release, now)
         return
     if not api:
         where = "no server is set up and no slowwave serve is at work"
@@ -492,7 +493,7 @@ def scheduler(environ: Mapping[str, str]) -> Iterator[Check]:
         yield Check("prefect", ok=False, seen=f"{release}; the server at {api} does not answer", fix=fix)
         return
     try:
-        yield from _of_server(api, release, environ.get("PREFECT_API_AUTH_STRING", ""))
+        yield from _of_server(api, release, environ.get("PREFECT_API_AUTH_STRING", ""), now)
     except (urllib.error.URLError, OSError, ValueError, LookupError, TypeError) as error:
         fix = "set PREFECT_API_AUTH_STRING where the server asks for it, or update the server"
         yield Check("prefect", ok=False, seen=f"the server at {api} answers strangely: {error}", fix=fix)
@@ -545,17 +546,17 @@ def _lines(path: Path) -> list[str]:
         return []
 
 
-def _of_serve(environ: Mapping[str, str], release: str) -> Iterator[Check]:
+def _of_serve(environ: Mapping[str, str], release: str, now: datetime) -> Iterator[Check]:
     """Look at what ``slowwave serve`` has on its schedule: on its own server, or on one that only its shell names."""
     api = f"http://{HOST}:{kept_port(scheduler_folder(environ))}/api"
     if is_healthy(api):
-        yield from _of_server(api, release, "")
+        yield from _of_server(api, release, "", now)
     else:
         seen = f"{release}; slowwave serve is at work, and schedules nights on a server that is not named here"
         yield Check("prefect", ok=True, seen=seen)
 
 
-def _of_server(api: str, release: str, auth: str) -> Iterator[Check]:
+def _of_server(api: str, release: str, auth: str, now: datetime) -> Iterator[Check]:
     doubts = list(server_doubts(_asked(api, "/admin/settings", auth)))
     fix = doubts[0] if doubts else ""
     yield Check("prefect", ok=True, seen=f"{release}; the server at {api} answers", fix=fix)
@@ -566,7 +567,7 @@ def _of_server(api: str, release: str, auth: str) -> Iterator[Check]:
         return
     # people, or classes of machines, may have a pool each
     for nightly in nights:
-        yield _schedule(nightly, _next_night(api, nightly, auth))
+        yield _schedule(nightly, _next_night(api, nightly, auth), now)
         yield _worker(api, nightly, auth)
 
 
@@ -582,19 +583,29 @@ def _next_night(api: str, nightly: Mapping[str, Any], auth: str) -> str:
     return runs[0]["expected_start_time"][:16].replace("T", " ") if runs else ""
 
 
-def _schedule(nightly: Mapping[str, Any], following: str) -> Check:
+def _schedule(nightly: Mapping[str, Any], following: str, now: datetime) -> Check:
     on = [s for s in nightly["schedules"] if s["active"]]
     if nightly["paused"] or not on:
         what = "is paused" if nightly["paused"] else "has no schedule that is on"
         fix = "prefect deployment schedule resume --all, or the switch on its page"
         return Check("schedule", ok=False, seen=f"the deployment {nightly['name']} {what}: no night will run", fix=fix)
     when = ", ".join(f"{s['schedule'].get('cron')} ({s['schedule'].get('timezone')})" for s in on)
+    if not following and now - _deployed(nightly, on) < _FRESH:
+        seen = f"{nightly['name']} at {when}; deployed a moment ago, and the server makes its runs within minutes"
+        return Check("schedule", ok=True, seen=seen, fix="wait: in a few minutes slowwave doctor says when it comes")
     if not following:
         # it is how a server looks whose scheduler breaks over a library that it does not know yet
         seen = f"{nightly['name']} at {when}, but the server has made no run for it"
-        fix = "wait a minute after slowwave deploy; else read the server's log and install what requirements.lock pins"
+        fix = "read the server's log, and install what requirements.lock pins"
         return Check("schedule", ok=False, seen=seen, fix=fix)
     return Check("schedule", ok=True, seen=f"{nightly['name']} at {when}, next {following} UTC, {PASSES_OVER}")
+
+
+def _deployed(nightly: Mapping[str, Any], schedules: Sequence[Mapping[str, Any]]) -> datetime:
+    """Return when a deployment, or one of its schedules, was put there last; long ago where no server says when."""
+    told = [nightly.get("created"), *(s.get(name) for s in schedules for name in ("created", "updated"))]
+    times = [at for one in told if isinstance(one, str) and (at := parse_time(one)) is not None]
+    return max(times, default=datetime.min.replace(tzinfo=UTC))
 
 
 def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:
@@ -609,7 +620,7 @@ def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:
     if not online:
         seen = f"no worker of pool {pool} is at work: no night will run"
         return Check("worker", ok=False, seen=seen, fix=worker_command(pool))
-    return Check("worker", ok=True, seen=f"{len(online)} at work for pool {pool}")
+    return Check("worker", ok=True, seen=f"{len(online)} at work for pool {pool} ({COUNTS_FOR})")
 
 
 def _asked(api: str, path: str, auth: str, body: Mapping[str, Any] | None = None) -> Any:

@@ -102,6 +102,8 @@ def time_zone(asked: str | None) -> str:
 
 POOL_TYPE = "process"
 _PAGE = 200
+# what a server makes of a worker that has ended, until then: three times the interval of its words (30 s)
+COUNTS_FOR = "a worker counts for 90 seconds after its last word"
 # the description of a pool that was made here, by which it is known again when all is taken out
 MADE = "made by slowwave deploy"
 _UNTOLD = object()

@@ -15,7 +15,7 @@ from slowwave.files import archive_folder, is_for_questions
 from slowwave.formats.claude import FOLDER_OF_PROJECT
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.model import Problem, SessionFiles, SessionKind, parse_time
-from slowwave.formats.registry import CLIENTS, client_of
+from slowwave.formats.registry import CLIENTS, client_of, versions_in_use
 from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
 from slowwave.formats.tail import lines_backward
 from slowwave.formats.walk import MEMORY, SUFFIXES, Known, Walk
@@ -66,6 +66,10 @@ def find_projects(settings: Settings, environ: Mapping[str, str], catalogue: Cat
     for group in grouped(bundles, Roots(settings, environ)):
         if group.items or any(os.path.isdir(f"{folder}/{MEMORY}") for folder in group.folders):  # noqa: PTH112
             discovery.projects.append(_project(group, settings, environ, discovery.problems))
+    # what was brought from elsewhere was not written by the clients of this machine
+    of_machine: Mapping[str, str] = {} if settings.store.roots else environ
+    versions = versions_in_use((s for project in discovery.projects for s in project.sessions), of_machine)
+    discovery.projects = [msgspec.structs.replace(project, versions=versions) for project in discovery.projects]
     discovery.projects.sort(key=lambda project: project.key)
     return discovery
 

@@ -17,6 +17,7 @@ import msgspec
 from slowwave.errors import NotFoundError, SettingsError, UnreadableError, meant
 from slowwave.files import data_folder, home_folder
 from slowwave.formats.claude import FOLDER_OF_PROJECT
+from slowwave.formats.registry import Seen
 from slowwave.formats.sessions import SUFFIX, Place, StoredSession, StoreProblem
 from slowwave.settings import Settings
 
@@ -31,6 +32,7 @@ class Project(msgspec.Struct, frozen=True):
     folders: tuple[Path, ...]  # the folders and databases of the stores that its sessions lie in
     memory: Path  # its memory folder (it may not exist yet)
     sessions: tuple[StoredSession, ...]  # all sessions, oldest modification first
+    versions: dict[str, Seen] = {}  # the version of each client that counts, whatever project it was seen in
 
 
 class Discovery(msgspec.Struct):

@@ -94,7 +94,9 @@ def test_show_and_why_explain_a_memory_by_its_evidence(house: House, capsys: pyt
     assert "We use bun" in _run(capsys, house, "show", memory[:5])
     why = _run(capsys, house, "why", memory)
     assert '"We use bun"' in why
-    assert "takes the place of" in why
+    # what it says itself is told once
+    replaced = why.partition("takes the place of ")[2]
+    assert ("which said: We use npm (" in replaced, "We use bun" in replaced) == (True, False)
     data = json.loads(_run(capsys, house, "why", memory, "--json"))
     assert data["evidence"][0]["finding"] == "ok"
     assert [e["event"] for e in data["events"]] == ["add", "supersede"]
@@ -115,6 +117,10 @@ def test_diff_and_undo_take_a_dream_back(house: House, capsys: pytest.CaptureFix
     diff = _run(capsys, house, "diff", dream)
     assert "+++ b/MEMORY.md\n" in diff
     assert "+- We use bun\n" in diff
+    # lines of pages come first, and of what no person reads only how much there is
+    assert diff.startswith("--- /dev/null\n+++ b/MEMORY.md\n")
+    assert diff.splitlines()[-1] == f"and 2 files of slowwave's own: slowwave memory diff {dream} --json shows all"
+    assert "b/.consolidation_state.json" in json.loads(_run(capsys, house, "diff", dream, "--json"))["diff"]
     assert "no dream d0" in _run(capsys, house, "diff", "d0", code=3)
     assert "no dream ../" in _run(capsys, house, "diff", "../undo", code=3)
     (house.memory / "MEMORY.md").write_text("mine")
@@ -495,7 +501,7 @@ def test_why_tells_each_decision_in_order_also_what_was_taken_back_and_brought_b
     assert "taken back, true from" in told
     assert re.findall(r"^  \S+ \S+  (.*? \(\S+\))", told.partition("What happened to it:\n")[2], re.MULTILINE) == [
         f"new ({night})",
-        f"takes the place of {_gone(house, 'We use npm')} ({night})",
+        f"takes the place of {_gone(house, 'We use npm')}, which said: We use npm ({night})",
         *(f"{what} ({drop})" for what in ("dropped by you", "taken back", "brought back", "taken back")),
         *(f"{what} ({night})" for what in ("taken back", "brought back", "taken back")),
     ]
@@ -697,3 +703,30 @@ def test_context_is_that_of_the_project_that_one_is_in(
     said = capsys.readouterr().err
     assert "12 projects have a memory, and this folder is in none of them; choose one with --project: " in said
     assert said.endswith("-p07 and 4 more\n")
+
+
+def test_why_says_what_a_call_gave_back_and_why_evidence_has_no_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = House(tmp_path)
+    candidate = house.candidate("`acme check` works", session="s1", category="pattern", origin="command_outcome")
+    pieces: list[Evidence] = []
+    for name, said in (
+        ("call", "acme check"),
+        ("full", "1 2 3\nall is well\n"),
+        ("empty", " "),
+        ("gone", "acme check"),
+    ):
+        seen = house.candidate(said, session=name).evidence[0]
+        pieces.append(msgspec.structs.replace(seen, quote="acme check"))
+    house.extract(msgspec.structs.replace(candidate, evidence=tuple(pieces)))
+    house.dream()
+    Path(pieces[-1].path).unlink()
+    why = _run(capsys, house, "why", read_book(house.memory).active[0].id)
+    told = [line.strip() for line in why.splitlines() if line.startswith("           > ")]
+    assert told == [
+        "> acme check",
+        "> what it gave back, which ends: all is well",
+        "> what it gave back: nothing",
+        "> its transcript is gone",
+    ]

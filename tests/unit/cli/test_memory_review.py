@@ -195,11 +195,29 @@ def test_what_only_waits_for_evidence_is_counted_and_not_put_before_a_person(hou
     shown = memory("review")
     assert RULE in shown
     assert "The cache is slow" not in shown
-    how = f"slowwave review list --all --memory {house.memory} shows 1"
-    left = f"2 more wait for evidence, not for you: {how}; 1 is less than 20% likely to be worth keeping"
-    assert shown.splitlines()[-1] == left
-    assert "The cache is slow" in memory("review", "list", "--all")
+    how = f"slowwave review list --all --memory {house.memory} shows them, too"
+    assert shown.splitlines()[-1] == f"3 facts wait: 1 for you, 2 for more sessions; {how}"
+    every = memory("review", "list", "--all")
+    for least, text in ((60, "The cache is slow"), (20, "Perhaps the cache is a queue")):
+        why = f"Less than {least}% likely to be worth keeping: it waits for more sessions (1):"
+        assert f"  {why}\n  - p: {text}\n" in every
+    assert every.splitlines()[-1] == "3 facts wait: 1 for you, 2 for more sessions"
     assert [row["is_worth_it"] for row in waiting(memory)] == [True, False]
+    rows = [json.loads(line) for line in memory("review", "list", "--all", "--json").splitlines()]
+    assert [row["why"].partition(" likely")[0] for row in rows[1:]] == ["less than 60%", "less than 20%"]
+    unsure = memory("review", "show", rows[2]["id"])
+    assert "why it waits: less than 20% likely" in unsure
+
+
+def test_where_nothing_waits_for_a_person_what_waits_for_sessions_is_listed_all_the_same(
+    house: House, memory: Review
+) -> None:
+    house.extract(house.candidate("Perhaps the cache is a queue", session="d", category="project", confidence=0.1))
+    house.dream()
+    how = f"slowwave review list --all --memory {house.memory} shows it, too"
+    assert memory("review", "list") == f"Nothing waits for you.\n1 fact waits for more sessions; {how}\n"
+    assert "Perhaps the cache is a queue" in memory("review", "list", "--all")
+    assert len(memory("review", "list", "--all", "--json").splitlines()) == 1
 
 
 def desk(house: House) -> Desk:
@@ -311,7 +329,8 @@ def test_a_person_who_goes_through_it_is_told_how_many_a_message_brought(
     assert sit(house, "ml") == 5
     shown = capsys.readouterr().out
     told = " ".join(shown.split())
-    assert "this and 2 more notes, also such as wait for evidence, came from one message; [m] rejects all 3." in told
+    also = "also such as wait for more sessions"
+    assert f"this and 2 more notes, {also}, came from one message; [m] rejects all 3." in told
     assert "It begins: Findings of the audit." in told
     assert "3 decided, 1 left." in shown
     assert [waits.ask.text for waits in desk(house).waiting()] == [OTHER]
@@ -375,9 +394,7 @@ def test_an_id_of_which_several_begin_alike_or_nobody_is_asked_is_told_with_what
     house.dream()
     told = memory("review", "reject", "abc", code=3)
     assert f"2 ids begin with 'abc', write more of the one you mean: abc1 ({RULE}), abc2 ({OTHER})" in told
-    assert "abd3 is a note that does not wait for you, it waits for more sessions, being less than" in memory(
-        "review", "show", "abd", code=3
-    )
+    assert "less than 20% likely to be worth keeping: it waits for more sessions" in memory("review", "show", "abd")
     memory("review", "accept", "abc1")
     assert "belongs to memory" in memory("review", "show", "abc1", code=3)
 

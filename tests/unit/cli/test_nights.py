@@ -41,3 +41,16 @@ def test_nights_without_news_are_one_line_until_somebody_asks_for_all(
     assert [json.loads(line)["id"] for line in capsys.readouterr().out.splitlines()] == [
         f"r{39 - n}" for n in range(40)
     ]
+
+
+@pytest.mark.usefixtures("own_home")
+def test_one_night_tells_what_it_left_out_as_its_own_screen_did(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "projects").mkdir()
+    append_night(os.environ, a_night(0, counts={"too_unsure": 2, "quarantined": 1}))
+    assert main(["nights", "show", "r0", "--store", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "Left out: 1 message that tries to steer an agent, 2 remarks too unsure to be noted, kept nowhere",
+        f"          slowwave memory quarantine --store {tmp_path} shows what was kept out",
+    ]

@@ -11,6 +11,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.cli.screen import lines_of_backfill as lines
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE, USAGE
+from slowwave.jobs.backfill.folder import Folder
 from slowwave.jobs.backfill.plan import TO_READ, Kind
 from slowwave.observability.progress import begun, end_note, write_note
 from tests.unit.jobs.backfill.rig import World, filled
@@ -142,8 +143,12 @@ def test_the_status_of_one_that_is_taken_back_in_part(world: World, capsys: pyte
 
 
 def test_one_that_was_interrupted_is_told_of_once_with_the_command_that_goes_on(
-    world: World, capsys: pytest.CaptureFixture[str]
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
+    def stays(_: Folder) -> None:
+        """A run that was interrupted has its work left."""
+
+    monkeypatch.setattr(Folder, "drop_work", stays)
     run_id = report(world, capsys)["run_id"]
     (world.root / "state" / "slowwave" / "backfills" / run_id / "done").unlink()
     note = write_note(world.environ, begun("backfill", run_id, "2026-03-01T03:30:00+00:00"))

@@ -52,11 +52,13 @@ def test_the_end_names_where_memories_lie_how_one_is_taken_out_and_whom_they_do_
     assert "slowwave memory drop ID" in shown
     assert "slowwave install" not in shown
     not_yet = "does not read it yet; slowwave install writes it into AGENTS.md of the project"
-    told["reaches"] = {KEY: {"claude": "loads it by itself", "codex": not_yet, "": "no such folder"}}
+    told["reaches"] = {
+        KEY: {"claude": "loads MEMORY.md by itself", "codex": not_yet, "": "nothing is put into ~/a: no"}
+    }
     shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
     heading = "How it reaches your agents:"
-    assert f"  /m/MEMORY.md\n{heading}\n  claude: loads it by itself\n  codex: {not_yet}\n" in shown
-    assert "  nothing is put into 1 project: no such folder\n" in shown
+    assert f"  /m/MEMORY.md\n{heading}\n  claude: loads MEMORY.md by itself\n  codex: {not_yet}\n" in shown
+    assert "  nothing is put into ~/a: no\n" in shown
 
 
 def test_the_end_names_the_memory_of_every_project_that_learned():
@@ -164,7 +166,11 @@ def test_what_waits_for_a_person_is_counted_beside_what_waits_for_more_sessions(
     asks = [Ask(kind="fact", project=KEY, id=f"a{n}", text="Use uv", why="a quotation") for n in range(2)]
     shown = screen(Report("nightly", "r1", counts={"waiting": 5}, learned=learned(asks=asks)))
     assert "Waiting for you: 2" in shown
-    assert "In numbers: 2 facts wait for you, 3 facts wait for more sessions" in shown
+    told = {**learned(asks=asks), "bar": 0.6}
+    less = "less than 60% likely to be worth keeping; likelier ones are kept, also of one session"
+    one_line = " ".join(screen(Report("nightly", "r1", counts={"waiting": 5}, learned=told)).split())
+    assert f"5 facts wait: 2 for you, 3 for more sessions ({less})" in one_line
+    assert "In numbers: 5 facts wait: 2 for you, 3 for more sessions\n" in shown
 
 
 def test_sessions_that_were_archived_for_one_reason_are_told_by_project_and_with_their_room():
@@ -176,8 +182,9 @@ def test_sessions_that_were_archived_for_one_reason_are_told_by_project_and_with
 
 
 def test_what_was_left_out_is_counted_in_words():
-    shown = screen(Report("extract", counts={"redacted": 2, "too_weak": 1, "bytes_read": 9}))
-    assert "Left out: 2 secrets, each replaced by a fingerprint, 1 remark too unsure to be noted" in shown
+    shown = screen(Report("extract", counts={"redacted": 2, "too_unsure": 1, "bytes_read": 9}))
+    left = "2 secrets, each replaced by a fingerprint, 1 remark too unsure to be noted, kept nowhere"
+    assert f"Left out: {left}\n" in shown
     assert "Left out" not in screen(Report("extract", counts={"bytes_read": 9}))
 
 

@@ -289,5 +289,8 @@ def test_what_waits_for_a_dream_is_told_with_what_makes_one(own_home: Path, told
     index = own_home / ".claude" / "projects" / "-home-ann-shop" / "memory" / "MEMORY.md"
     assert "We use ripgrep here" in (listed := told("memory", "list"))
     assert f"\nIt stands in {index}\n" in listed
-    assert f"  memory     {index}\n  agents     nothing is put into the project: no such folder" in told("status")
+    assert f"  memory     {index}\n  claude     loads MEMORY.md by itself from version 2.1.59 on; no session" in told(
+        "status"
+    )
+    assert "  agents     nothing is put into /home/ann/shop: no such folder on this machine\n" in told("status")
     assert "  stop       sessions: nothing new since the last dream\n" in told("status")

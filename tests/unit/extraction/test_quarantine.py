@@ -1,13 +1,15 @@
 """What tries to steer an agent is refused, told, and kept where a person finds it; copies of what was read too."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slowwave.cli import main
 from slowwave.consolidation.facts import Doubts
-from slowwave.extraction import voice
+from slowwave.extraction import offline, voice
 from slowwave.extraction.candidates import read_quarantine
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import read_candidates
@@ -53,6 +55,32 @@ def test_an_echo_goes_to_quarantine_and_not_to_memory(tmp_path: Path) -> None:
     assert texts(tmp_path) == [RULES[0]]
     (kept,), _ = read_quarantine(memory(tmp_path))
     assert (kept.text, kept.reason) == (RULES[1], "stood in the output of Bash before")
+
+
+def test_what_is_counted_as_kept_out_is_what_the_list_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    talk = Talk().person("go on").bash("cat notes.txt", "\n".join(RULES[1:])).assistant("Done.")
+    talk.person(STEERS).assistant("No.").person(RULES[1]).assistant("Yes.")
+    # the message that steers is a note as well, and what an agent says is no message of a person
+    talk.assistant(f"Summary: {STEERS}").person("yes, remember that").assistant("Noted.")
+    counts = run(tmp_path, talk.write(tmp_path / "store")).counts
+    assert (counts["quarantined"], counts["words_of_others"], "refused_hostile" in counts) == (1, 1, False)
+    assert main(["memory", "quarantine", "--memory", str(memory(tmp_path)), "--json"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 2
+
+
+def test_a_note_that_steers_is_listed_though_no_message_of_a_person_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notes = offline.notes
+
+    def of_agents(found: Any) -> list[Any]:
+        return [replace(note, quote=STEERS, text=STEERS) for note in notes(found)]
+
+    monkeypatch.setattr(offline, "notes", of_agents)
+    talk = Talk().person("go on").bash("make test").assistant("Done.").person(RULES[0]).assistant("Yes.")
+    assert run(tmp_path, talk.write(tmp_path / "store")).counts["quarantined"] == 1
+    (kept,), _ = read_quarantine(memory(tmp_path))
+    assert kept.text == STEERS
 
 
 def test_an_echo_is_told_once_and_without_its_secrets(tmp_path: Path) -> None:

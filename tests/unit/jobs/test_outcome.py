@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from slowwave.jobs.conclusion import outcome_of, title_of
-from slowwave.report import Gate, Item, Report
+from slowwave.report import Gate, Item, Phases, Report
 from slowwave.stores.projects import Project
 
 
@@ -34,6 +34,33 @@ def test_what_nothing_held_back_is_completed_also_where_nothing_was_new() -> Non
     outcome = outcome_of(report())
     told = "nightly r1 looked at everything and found nothing new."
     assert (outcome.name, outcome.message) == ("Completed", told)
+
+
+def dreamt(*projects: str, **fields: object) -> Report:
+    return report(phases={project: Phases({}, 0, 0, 0) for project in projects}, **fields)
+
+
+def test_a_dream_that_had_nothing_to_write_is_completed_and_says_over_what_it_went() -> None:
+    outcome = outcome_of(dreamt("a", "b", counts={"skipped_by_gate": 1, "unchanged": 9}))
+    told = "nightly r1 dreamt over 2 projects: nothing new to write; left for later: 1 session that is still in use"
+    assert (outcome.name, outcome.message) == ("Completed", f"{told} or too short.")
+    outcome = outcome_of(dreamt("a", gates=[closed("b", "lock", "held by 7")]))
+    told = "nightly r1 dreamt over 1 project: nothing new to write; not now: b: held by 7."
+    assert (outcome.name, outcome.message) == ("Completed", told)
+
+
+def test_a_session_that_waits_is_no_reason_why_a_project_did_not_dream() -> None:
+    outcome = outcome_of(report(gates=[closed("a")], counts={"skipped_by_gate": 1}))
+    told = "nightly r1 did nothing: a: 2.0 of 24.0 hours passed; left for later: 1 session that is still in use or"
+    assert (outcome.name, outcome.message) == ("Skipped", f"{told} too short.")
+    outcome = outcome_of(report(counts={"skipped_by_gate": 1, "unchanged": 3}))
+    assert (outcome.name, outcome.message.partition(" left for later")[0]) == (
+        "Completed",
+        "nightly r1 looked at everything and found nothing new;",
+    )
+    outcome = outcome_of(report(counts={"skipped_by_gate": 1}))
+    told = "nightly r1 did nothing: 1 session that is still in use or too short."
+    assert (outcome.name, outcome.message) == ("Skipped", told)
 
 
 def test_sessions_that_were_read_and_gave_nothing_are_work_all_the_same() -> None:

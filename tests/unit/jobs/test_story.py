@@ -1,6 +1,7 @@
 """The story of a job: chosen projects, steps in order, failures contained, twice is once."""
 
 import errno
+import logging
 import os
 import tempfile
 from collections.abc import Mapping
@@ -17,13 +18,14 @@ from slowwave.cli.status import every, short
 from slowwave.context import FixedClock, Run
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs import steps
+from slowwave.jobs.conclusion import outcome_of
 from slowwave.jobs.status import standings
 from slowwave.jobs.story import run_job
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Learned, planned
-from slowwave.report import Report
+from slowwave.report import Report, in_wait
 from slowwave.samples import build
 from slowwave.settings import load_settings
 from slowwave.stores.projects import Project
@@ -200,6 +202,37 @@ def test_standing_tells_what_is_due_and_why_not(tmp_path: Path):
     assert quill.last_dream is None
 
 
+def test_a_dream_that_had_nothing_to_write_is_told_with_its_time_where_it_went(tmp_path: Path):
+    run = sample_run(tmp_path)
+    run_job("nightly", run)
+    before = memory_files(tmp_path)
+    forced = replace(run, force=True, project="tern", id="r2", clock=FixedClock(NOW + timedelta(hours=1)))
+    assert outcome_of(run_job("nightly", forced)).message == "nightly r2 dreamt over 1 project: nothing new to write."
+    assert memory_files(tmp_path) == before
+    rows, _ = standings(run.settings, run.environ, FixedClock(NOW + timedelta(hours=2)))
+    assert {row.project: (row.last_dream, row.counts_from) for row in rows} == {
+        "-home-ana-quill": ("2026-11-20T22:00:00Z", ""),
+        "-home-ana-tern": ("2026-11-20T23:00:00Z", "2026-11-20T22:00:00Z"),
+    }
+    told = "  last dream 2026-11-20 23:00: nothing new, so the next counts from 2026-11-20 22:00; the last that changed"
+    assert told in "\n".join(every(rows))
+    run_job("nightly", replace(forced, project="", id="r3", clock=FixedClock(NOW + timedelta(hours=3))))
+    rows, _ = standings(run.settings, run.environ, FixedClock(NOW + timedelta(hours=4)))
+    assert {row.last_dream for row in rows} == {"2026-11-21T01:00:00Z"}
+
+
+def test_the_log_of_a_run_tells_projects_that_were_dreamt_over_from_those_that_are_not_due(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    run = sample_run(tmp_path)
+    run_job("nightly", run)
+    caplog.set_level(logging.INFO, "slowwave")
+    run_job("nightly", replace(run, id="r2", clock=FixedClock(NOW + timedelta(hours=1))))
+    assert "2 projects of 2: not due yet" in caplog.messages
+    run_job("nightly", replace(run, id="r3", force=True, clock=FixedClock(NOW + timedelta(hours=2))))
+    assert "2 projects of 2: dreamt over, and nothing new to write" in caplog.messages
+
+
 def test_a_night_that_was_taken_back_is_told_as_such_until_a_session_follows_it(tmp_path: Path):
     run = sample_run(tmp_path)
     for dream in run_job("nightly", run).dream_ids:
@@ -211,6 +244,12 @@ def test_a_night_that_was_taken_back_is_told_as_such_until_a_session_follows_it(
     told = "\n".join([*short(rows, None), *every(rows)])
     assert told.count("taken back 2026-11-20 23:00: it learns again from new sessions") == 2
     assert told.count("last dream taken back 2026-11-20 23:00; ") == 2
+    assert told.count("  next       nothing is due: a night looks at it again, and learns only from later") == 2
+    assert "pass  " not in told
+    assert "no dream yet" not in told
+    (tern,) = [row for row in rows if "tern" in row.project]
+    assert tern.for_you is not None
+    assert f"{in_wait(tern.waiting, tern.for_you)}, which that dream had not taken" in told
     assert "due for a dream" not in told
     for session in tmp_path.rglob("*tern/*.jsonl"):
         os.utime(session, ns=(0, int((NOW + timedelta(hours=1.2)).timestamp() * 1e9)))

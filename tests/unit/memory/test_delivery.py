@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from slowwave import files
 from slowwave.errors import SlowwaveError
 from slowwave.formats.model import SessionFiles
+from slowwave.formats.registry import Seen
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.delivery.files import deliver, install, refresh
 from slowwave.memory.delivery.register import Placed, Register, Rule, read_register, register_path
@@ -497,7 +499,7 @@ def test_how_memory_reaches_each_client_is_told_before_and_after_it_is_installed
         return reach_of(project, read_register(work.environ) or Register(), work.environ)
 
     unreachable = "cannot be reached: no file is known that it loads"
-    itself = {"claude": "loads it by itself", "crabtalk": unreachable}
+    itself = {"claude": "loads MEMORY.md by itself", "crabtalk": unreachable}
     assert told() == itself | {
         "codex": f"does not read it yet; slowwave install writes it into {AGENTS} of the project"
     }
@@ -510,7 +512,11 @@ def test_how_memory_reaches_each_client_is_told_before_and_after_it_is_installed
     install([project], [Rule(on=True)], work.settings, work.environ)
     assert told()["codex"] == "does not read it yet; slowwave install --dry-run says why not"
     work.root.rename(tmp_path / "elsewhere")
-    assert told() == {"claude": "loads it by itself", "": "no such folder on this machine"}
+    assert told() == {
+        "claude": "loads MEMORY.md by itself",
+        "": f"nothing is put into ~/{work.root.name}: no such folder on this machine"
+        " (claude loads MEMORY.md by itself all the same)",
+    }
 
 
 def test_why_claude_code_does_not_load_memory_by_itself_is_told(tmp_path: Path) -> None:
@@ -520,8 +526,27 @@ def test_why_claude_code_does_not_load_memory_by_itself_is_told(tmp_path: Path) 
         return reach_of(work.project(client), read_register(work.environ) or Register(), work.environ)["claude"]
 
     how = f"; slowwave install writes it into {LOCAL} of the project"
-    from_on = "loads it by itself from version 2.1.59 on; the last session here"
-    assert re.fullmatch(
-        rf"{re.escape(from_on)} was of 2\.0\.14, on \d{{4}}-\d\d-\d\d{re.escape(how)}", told("claude 2.0.14")
+    from_on = "loads MEMORY.md by itself from version 2.1.59 on"
+    once = "; a newer one is seen once it was used here"
+    assert re.sub(r"\d{4}-\d\d-\d\d", "DAY", told("claude 2.0.14")) == (
+        f"{from_on}; the newest seen is 2.0.14 on DAY{once}{how}"
     )
-    assert told("claude") == f"{from_on} names no version{how}"
+    assert told("claude") == f"{from_on}; no session names its version{how}"
+    # it is the version of the machine that counts, not that of the last session in this project
+    project = msgspec.structs.replace(work.project("claude 2.0.14"), versions={"claude": Seen("2.1.220")})
+    assert reach_of(project, Register(), work.environ) == {"claude": "loads MEMORY.md by itself"}
+
+
+def test_a_folder_that_nothing_is_put_into_is_named_with_who_has_the_memory_all_the_same(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    work.root.chmod(0o777)
+    environ = {**work.environ, "HOME": str(work.root.parent)}
+    said = "everybody may write into its folder: whoever does could say something to agents there"
+    told = f"nothing is put into ~/{work.root.name}: {said}"
+    itself = {"claude": "loads MEMORY.md by itself"}
+    all_the_same = " (claude loads MEMORY.md by itself all the same)"
+    assert reach_of(work.project("claude 2.1.100", "codex"), Register(), environ) == {**itself, "": told + all_the_same}
+    assert reach_of(work.project("claude 2.1.100"), Register(), environ) == itself
+    old = msgspec.structs.replace(work.project("claude 2.0.14"), versions={"claude": Seen("2.0.14")})
+    why = "loads MEMORY.md by itself from version 2.1.59 on; the newest seen is 2.0.14 (installed)"
+    assert reach_of(old, Register(), environ) == {"claude": why, "": told}

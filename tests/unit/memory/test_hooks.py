@@ -150,7 +150,7 @@ def test_clients_without_such_hooks_get_none(work: Work, client: str) -> None:
     assert not settings_of(work).exists()
     assert not (work.base / ".codex").exists()
     if client == "codex 0.124.0":
-        seen = r"its last session, of \d{4}-\d\d-\d\d, was of 0\.124\.0; a newer one is seen once it was used here$"
+        seen = r"the newest seen is 0\.124\.0 on \d{4}-\d\d-\d\d; a newer one is seen once it was used here$"
         assert re.search(rf"that needs codex 0\.169\.0 or newer, and {seen}", told[0])
 
 

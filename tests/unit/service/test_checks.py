@@ -116,7 +116,7 @@ def test_without_a_server_it_is_said_what_starts_nights_and_else_how_to(
     environ = {**environ_of(tmp_path), "PATH": str(programs)}
 
     def schedule() -> Check:
-        (_, check) = scheduler(environ)
+        (_, check) = scheduler(environ, NOW)
         assert (check.name, check.ok) == ("schedule", True)
         return check
 
@@ -143,7 +143,7 @@ def test_without_a_server_it_is_said_what_starts_nights_and_else_how_to(
 
 def scheduled(**changed: Any) -> dict[str, Check]:
     with server(**changed) as api:
-        return {check.name: check for check in scheduler({"PREFECT_API_URL": api})}
+        return {check.name: check for check in scheduler({"PREFECT_API_URL": api}, NOW)}
 
 
 def test_a_server_that_will_run_the_night_is_well() -> None:
@@ -187,6 +187,23 @@ def test_a_server_that_is_up_and_will_do_nothing_is_named(
     assert (wrong.name, says in wrong.seen, fix in wrong.fix) == (name, True, True), wrong
 
 
+def test_a_schedule_without_runs_is_to_be_waited_for_in_the_first_minutes_after_a_deploy() -> None:
+    on = {"active": True, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
+    for at, is_well in (("2026-03-09T06:29:20Z", True), ("2026-03-09T06:20:00Z", False)):
+        for nightly in (
+            {**NIGHTLY, "created": at, "schedules": [on]},
+            {**NIGHTLY, "created": "2026-01-01T00:00:00Z", "schedules": [{**on, "updated": at}]},
+        ):
+            check = scheduled(nightly=[nightly], runs=[])["schedule"]
+            assert (check.ok, check.fix.startswith("wait: ")) == (is_well, is_well)
+            assert is_well or "the server has made no run for it" in check.seen
+
+
+def test_a_worker_that_counts_says_for_how_long_it_does() -> None:
+    told = "1 at work for pool slowwave (a worker counts for 90 seconds after its last word)"
+    assert scheduled()["worker"].seen == told
+
+
 def test_a_server_with_costly_settings_is_noted_and_serve_needs_no_worker() -> None:
     settings = {"server": {"concurrency": {"lease_storage": "prefect.server.concurrency.lease_storage.memory"}}}
     noted = scheduled(settings=settings)["prefect"]
@@ -200,7 +217,7 @@ def test_the_nights_of_every_pool_are_looked_at() -> None:
     on = {"active": True, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}}
     nights = [{**NIGHTLY, "schedules": [on]}, {**NIGHTLY, "name": "nightly-ada", "paused": True, "schedules": [on]}]
     with server(nightly=nights) as api:
-        found = [check for check in scheduler({"PREFECT_API_URL": api}) if check.name == "schedule"]
+        found = [check for check in scheduler({"PREFECT_API_URL": api}, NOW) if check.name == "schedule"]
     assert [check.ok for check in found] == [True, False]
     assert "the deployment nightly-ada is paused" in found[1].seen
 
@@ -280,6 +297,32 @@ def test_a_version_that_a_person_or_a_tool_wrote_is_none_of_the_client(store: Pa
         file.write('{"type":"user","version":"next"}\n{"type":"user","version":"9.9.9')
     (check,) = clients(found_in(store))
     assert "9.9.9" not in check.seen
+
+
+def test_the_version_that_counts_is_the_installed_one_else_the_newest_of_any_project(store: Path) -> None:
+    named = {(name, v.version) for p in found_in(store).projects for name, v in p.versions.items()}
+    assert {("claude", "2.1.330"), ("codex", "0.169.0")} <= named
+    assert all(project.versions == found_in(store).projects[0].versions for project in found_in(store).projects)
+    (check,) = clients(found_in(store))
+    assert check.seen.startswith("the newest seen: claude 2.1.330 on 2026-03-")
+    # as the installer of 2.1 leaves it, then as npm does
+    program, link = store / "share" / "versions" / "2.1.334", store / ".local" / "bin" / "claude"
+    for path in (program, link):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text("")
+    link.symlink_to(program)
+    assert CLIENTS["claude"].installed({"HOME": str(store)}) == "2.1.334"
+    link.unlink()
+    module = store / "node_modules" / "@anthropic-ai" / "claude-code"
+    module.mkdir(parents=True)
+    (module / "cli.js").write_text("")
+    (module / "package.json").write_text('{"name": "@anthropic-ai/claude-code", "version": "2.1.350"}')
+    link.symlink_to(module / "cli.js")
+    assert CLIENTS["claude"].installed({"HOME": str(store)}) == "2.1.350"
+    own = find_projects(load_settings({}), environ_of(store)).projects
+    assert {project.versions["claude"].told for project in own} == {"2.1.350 (installed)"}
+    # transcripts that a setting names may come from another machine
+    assert {project.versions["claude"].told for project in found_in(store).projects} == {"2.1.330 on 2026-03-08"}
 
 
 # --- places ------------------------------------------------------------------------------------------------------

@@ -13,12 +13,13 @@ import pytest
 from prefect.exceptions import ObjectNotFound
 
 from slowwave.cli import main
-from slowwave.errors import UnreadableError, UsageError
+from slowwave.cli.service import _deploy  # pyright: ignore[reportPrivateUsage]
+from slowwave.errors import SlowwaveError, UnreadableError, UsageError
 from slowwave.jobs import JOBS
 from slowwave.jobs.parameters import CompactParameters, ConsolidateParameters, NightlyParameters, run_of
 from slowwave.jobs.steps import STEPS
-from slowwave.service.deployments import POOL as USUAL_POOL
 from slowwave.service.deployments import (
+    COUNTS_FOR,
     Deployed,
     as_switched,
     deployed_elsewhere,
@@ -28,6 +29,7 @@ from slowwave.service.deployments import (
     read_project,
     time_zone,
 )
+from slowwave.service.deployments import POOL as USUAL_POOL
 from slowwave.service.server import entrypoint_of, load_job, project_root
 
 TOP = {"name", "prefect-version", "build", "push", "pull", "definitions", "deployments"}
@@ -256,5 +258,22 @@ def test_a_worker_that_was_heard_of_lately_is_told_with_what_to_do(
     monkeypatch.setattr("slowwave.service.deployments.deployed", the_same)
     assert main(["deploy", "--remove", *options]) == 0
     told = capsys.readouterr()
-    assert f"worker-1 of pool slowwave was heard of a moment ago: {then}\n" in told.out
+    assert f"worker-1 of pool slowwave was heard of lately ({COUNTS_FOR}): {then}\n" in told.out
     assert not told.err
+
+
+def test_each_deployment_is_told_when_prefect_has_registered_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefect = tmp_path / "python"
+    prefect.write_text(
+        "#!/bin/sh\necho \"| Deployment 'nightly/nightly' successfully created with id '1'. |\"\nexit $CODE\n"
+    )
+    prefect.chmod(0o755)
+    monkeypatch.setattr("slowwave.cli.service.sys.executable", str(prefect))
+    monkeypatch.setenv("CODE", "0")
+    _deploy({"deployments": []})
+    assert capsys.readouterr().err == "  nightly/nightly\n"
+    monkeypatch.setenv("CODE", "1")
+    with pytest.raises(SlowwaveError, match=r"prefect deploy failed: .* successfully created"):
+        _deploy({"deployments": []})

@@ -121,7 +121,7 @@ def test_its_address_is_printed_as_long_as_it_is_served(
     with page_served(lambda: settings, environ, FixedClock(NOW)) as place:
         assert main(["review", "--url"]) == DONE
         assert capsys.readouterr().out == f"{place.address}\n"
-        (check,) = scheduler(environ)
+        (check,) = scheduler(environ, datetime.now(UTC))
         assert "slowwave serve is at work" in check.seen
         assert "nothing is scheduled" not in check.seen
         monkeypatch.setenv("CLAUDECODE", "1")
@@ -130,7 +130,7 @@ def test_its_address_is_printed_as_long_as_it_is_served(
     assert main(["review", "--url"]) != DONE
     said = capsys.readouterr()
     assert (place.token in said.out + said.err, "start slowwave serve" in said.err) == (False, True)
-    assert "no slowwave serve is at work" in next(scheduler(environ)).seen
+    assert "no slowwave serve is at work" in next(scheduler(environ, datetime.now(UTC))).seen
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example"])

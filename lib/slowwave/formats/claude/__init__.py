@@ -5,13 +5,16 @@ client: their content tells.
 """
 
 import os
+import re
 import sys
 from collections.abc import Container, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
+from shutil import which
 from typing import Any
 
+from slowwave.files import home_folder
 from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Home, Hook, is_folder
 from slowwave.formats.model import parse_time, whole
 from slowwave.formats.sessions import SUFFIX, Place, StoredSession, StoreProblem
@@ -114,6 +117,16 @@ class ClaudeCode(ProjectFolder):
             return _folders(root, problems)
         return _folders(root / PROJECTS, problems) if PROJECTS in names and (root / PROJECTS).is_dir() else None
 
+    def installed(self, environ: Mapping[str, str]) -> str:
+        """Return the version that is installed, by its own installer or by npm; nothing is started."""
+        home = home_folder(environ)
+        # the two places of its installers first: a service has a short PATH
+        beside = [home / ".local" / "bin" / "claude", home / ".claude" / "local" / "node_modules" / ".bin" / "claude"]
+        for path in (*beside, *map(Path, filter(None, [which("claude", path=environ.get("PATH", ""))]))):
+            if path.exists() and (version := _version_at(path.resolve())):
+                return version
+        return ""
+
     def settings_files(self, transcript: Path, cwd: Path | None) -> list[Path]:
         """Return the files of settings, the strongest last.
 
@@ -123,6 +136,24 @@ class ClaudeCode(ProjectFolder):
         if home is None:
             return []
         return [home.parent / ".claude.json", home / ".claude.json", *persons_files(home, cwd), *policy_files()]
+
+
+# the installer of 2.1 names the program after its version; npm keeps it beside a description
+_RELEASE = re.compile(r"\d+\.\d+\.\d+")
+_PACKAGE = "@anthropic-ai/claude-code"
+
+
+def _version_at(program: Path) -> str:
+    if _RELEASE.fullmatch(program.name):
+        return program.name
+    for folder in [*program.parents][:2]:
+        try:
+            package = whole((folder / "package.json").read_bytes())
+        except OSError:
+            continue
+        if package.get("name") == _PACKAGE and isinstance(version := package.get("version"), str):
+            return version
+    return ""
 
 
 def _folders(root: Path, problems: list[StoreProblem]) -> list[Place]:

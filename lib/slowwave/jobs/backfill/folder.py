@@ -283,6 +283,13 @@ class Folder:
         return self.path / "pieces" / f"{number:07}.json"
 
 
+def left_of(run: Folder, plan: Plan) -> int:
+    """Return how many sessions of a run are still to be read."""
+    left = {number for number in range(plan.pieces) if not run.has(number)}
+    shards = (run.shard(number) for number in range(plan.shards)) if left else ()
+    return sum(len(piece.sessions) for shard in shards for piece in shard.pieces if piece.number in left)
+
+
 def _parsed(path: Path, kind: type[T]) -> T:
     try:
         tree = json.loads(file_bytes(path))

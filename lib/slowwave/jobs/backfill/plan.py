@@ -249,9 +249,10 @@ def _passed_over(session: StoredSession) -> str:
 
 SHARD_BYTES = 256_000_000
 SHARD_SESSIONS = 5_000
-# A kill costs at most one piece for each worker: some seconds.
+# A kill or a Ctrl-C costs at most one piece for each worker: some seconds, whatever the pace.
 PIECE_BYTES = 16_000_000
 PIECE_SESSIONS = 100
+PIECE_S = 10
 
 
 def plan_backfill(run: Run, given: BackfillParameters) -> tuple[Plan, list[Shard]]:
@@ -274,11 +275,12 @@ def plan_backfill(run: Run, given: BackfillParameters) -> tuple[Plan, list[Shard
         last = last_activity(run.settings, run.environ)
         oldest = sorted(range(len(due)), key=lambda at: (last(due[at][1]), due[at][1].id, at))[: wanted.limit]
         due = [due[at] for at in sorted(oldest)]
+    pace = Pace(given.sessions_per_second, given.mb_per_second)
     pieces = [
         msgspec.structs.replace(
             piece, seed=ledgers[projects[piece.project].memory].seed(piece.sessions, retry=wanted.retry_failed)
         )
-        for piece in cut(due)
+        for piece in cut(due, **_of_pace(pace))
     ]
     shards = list(sharded(pieces))
     plan = Plan(
@@ -288,7 +290,7 @@ def plan_backfill(run: Run, given: BackfillParameters) -> tuple[Plan, list[Shard
         settings=run.settings,
         force=run.force,
         wanted=wanted,
-        pace=Pace(given.sessions_per_second, given.mb_per_second),
+        pace=pace,
         projects=[msgspec.structs.replace(project, sessions=()) for project in projects],
         shards=len(shards),
         pieces=len(pieces),
@@ -372,6 +374,16 @@ def cut(
             at += 1
         yield Piece(number, project, taken)
         number += 1
+
+
+def _of_pace(pace: Pace) -> dict[str, int]:
+    """Return how much a piece has at most that takes :data:`PIECE_S` seconds at a pace, as far as there is one."""
+    found: dict[str, int] = {}
+    if pace.sessions:
+        found["most_sessions"] = min(PIECE_SESSIONS, max(1, int(pace.sessions * PIECE_S)))
+    if pace.megabytes:
+        found["enough_bytes"] = min(PIECE_BYTES, max(1, int(pace.megabytes * PIECE_S * 1e6)))
+    return found
 
 
 def sharded(

@@ -26,6 +26,7 @@ from slowwave.jobs.parameters import BackfillParameters, run_of
 from slowwave.jobs.portions import PAYS_FROM_BYTES
 from slowwave.models.base import prices_of
 from slowwave.models.batch import DISCOUNT
+from slowwave.quantities import counted as number_of
 from slowwave.report import Item, Report, counted
 from slowwave.secrets.redactor import Redactor, redactor_of
 
@@ -123,6 +124,7 @@ class Foreseen:
     questions: Estimate  # to a model
     prompt_tokens: Estimate  # of these, by our estimate
     workers: int  # processes that would read at once on this machine
+    refused: int = 0  # sessions of the sample that a gate refused
 
 
 def note_forecast(report: Report, plan: Plan, foreseen: Foreseen, past: Sequence[Past]) -> None:
@@ -182,12 +184,17 @@ def _time(report: Report, plan: Plan, foreseen: Foreseen, waiting: Estimate, *, 
     _count(report, "seconds_foreseen", wall)
     _count(report, "cpu_seconds_foreseen", cpu)
     text = (
-        f"about {_told(wall.value)} ({_told(wall.low)} to {_told(wall.high)}) with {foreseen.workers}"
+        f"about {spanned(wall)} with {foreseen.workers}"
         f" process{'' if foreseen.workers == 1 else 'es'} on this machine; {_told(cpu.value)} of processor time;"
         f" {foreseen.sampled} of {counted('sessions', plan.sessions)} read to tell"
         + ("" if is_known else "; how long the model takes shows in its first backfill")
     )
     report.items.append(Item(plan.run_id, "time", text))
+    if refused := foreseen.refused:
+        which = "" if foreseen.sampled == plan.sessions else f" of the {foreseen.sampled} that were read to tell"
+        are = "is" if refused == 1 else "are"
+        told = f"{number_of(refused, 'session')}{which} {are} not ready yet (too short, or in use): passed over"
+        report.items.append(Item(plan.run_id, "not ready", told))
 
 
 def slowest(pace: Pace, sessions: int, size: int) -> float:
@@ -204,6 +211,12 @@ def _widened(one: Estimate) -> Estimate:
 
 def _count(report: Report, name: str, one: Estimate) -> None:
     report.counts |= {name: round(one.value), f"{name}_low": round(one.low), f"{name}_high": round(one.high)}
+
+
+def spanned(one: Estimate) -> str:
+    """Return a time with the range that it may lie in, where that is one."""
+    value, low, high = _told(one.value), _told(one.low), _told(one.high)
+    return value if low == high else f"{value} ({low} to {high})"
 
 
 def _told(seconds: float) -> str:
@@ -226,6 +239,7 @@ class Measured(msgspec.Struct, frozen=True):
     wall: float
     questions: int
     prompt_tokens: int
+    is_refused: bool = False  # a gate refused it
 
 
 def preview(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
@@ -274,6 +288,7 @@ def _foreseen(plan: Plan, shards: Sequence[Shard], environ: Mapping[str, str]) -
         questions=whole("questions"),
         prompt_tokens=whole("prompt_tokens"),
         workers=min(os.cpu_count() or 1, plan.pieces) if plan.bytes >= PAYS_FROM_BYTES else 1,
+        refused=sum(one.is_refused for of_group in sampled for one in of_group),
     )
 
 
@@ -290,4 +305,5 @@ def _measured(
     questions = batch.report.counts.get("model_questions", 0)
     usual = questions * min(USUAL_ANSWER, settings.max_output_tokens)
     prompt = batch.report.counts.get("model_tokens_foreseen", 0) - usual
-    return Measured(session.size, cpu_seconds, seconds, questions, max(0, prompt))
+    refused = bool(batch.report.counts.get("skipped_by_gate"))
+    return Measured(session.size, cpu_seconds, seconds, questions, max(0, prompt), refused)

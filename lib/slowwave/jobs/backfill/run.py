@@ -14,7 +14,7 @@ import msgspec
 
 from slowwave.context import Run, clock_of
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError, told
-from slowwave.jobs.backfill.folder import Folder, Plan, Shard, backfills_folder, note_answers
+from slowwave.jobs.backfill.folder import Folder, Plan, Shard, backfills_folder, left_of, note_answers
 from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back, stood_before
 from slowwave.jobs.backfill.plan import cover, first_words, plan_backfill, wanted_of
 from slowwave.jobs.backfill.preview import preview
@@ -239,7 +239,7 @@ def lead(begun: Begun, environ: Mapping[str, str], read: ShardReader, land: Land
     with folder.alone(), json_logs(plan.settings.telemetry.log_file, plan.run_id), followed(plan.run_id, environ):
         drop_note(begun.began, environ)  # of a part of this run that was killed: whoever goes on with it knows
         report.warnings += begin_note("backfill", begun.began, environ)
-        watcher().plan("read", sum(not folder.has(number) for number in range(plan.pieces)))
+        watcher().plan("read", left_of(folder, plan))
         watcher().plan("land", plan.shards)
         for number in range(begun.shards):
             done = _read(begun, number, report, read)
@@ -328,13 +328,6 @@ def _close(run: Folder, plan: Plan, environ: Mapping[str, str], report: Report) 
 def _worst(failures: Sequence[str]) -> str:
     """Return the first failure of a shard or a project; that of a session alone keeps no run from its end."""
     return next((line for line in failures if ": backfill: " in line), failures[0])
-
-
-def left_of(run: Folder, plan: Plan) -> int:
-    """Return how many sessions of a run are still to be read."""
-    left = {number for number in range(plan.pieces) if not run.has(number)}
-    shards = (run.shard(number) for number in range(plan.shards)) if left else ()
-    return sum(len(piece.sessions) for shard in shards for piece in shard.pieces if piece.number in left)
 
 
 # What a backfill leaves in the history of nights: a line each time that it was led, and one when it was taken back.

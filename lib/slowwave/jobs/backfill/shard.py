@@ -277,12 +277,14 @@ class Done(msgspec.Struct):
     """What became of a shard, or of a part of it."""
 
     pieces: int = 0  # how many were read now
+    sessions: int = 0  # how many they had
     failures: list[str] = []  # what was lost with its process
     is_paused: bool = False  # a pause ended it
 
     def add(self, other: "Done") -> None:
         """Add what became of another part."""
         self.pieces += other.pieces
+        self.sessions += other.sessions
         self.failures = other.failures
         self.is_paused |= other.is_paused
 
@@ -309,6 +311,11 @@ class Reader:
         """Return the key of the project that a piece is about."""
         return self.plan.projects[self.pieces[at].project].key
 
+    def tell(self, at: int) -> None:
+        """Tell whoever watches that the sessions of a piece are read."""
+        for _ in self.pieces[at].sessions:
+            watcher().done("read", self.project_of(at))
+
     def read(self, at: int) -> Done:
         """Read a piece and note what it gave, unless a pause comes first.
 
@@ -324,7 +331,7 @@ class Reader:
                 return Done(is_paused=True)
             self.run.write_result(piece.number, result)
             self.run.answers(piece.number).unlink(missing_ok=True)
-            return Done(pieces=1)
+            return Done(pieces=1, sessions=len(piece.sessions))
 
     def _result(self, piece: Piece) -> Result:
         redact = redactor_of(self.plan.settings, self._environ, create=True)
@@ -378,7 +385,7 @@ def run_shard(folder: Path, number: int, environ: Mapping[str, str], *, workers:
         done.add(reader.read(at))
         if done.is_paused:
             break
-        watcher().done("read", reader.project_of(at))
+        reader.tell(at)
     return done
 
 
@@ -481,7 +488,7 @@ def _done(number: int, result: Callable[[], Done]) -> Done:
         raise
     except Exception as error:  # noqa: BLE001 - whatever an engine raises, the other shards go on
         return Done(failures=[f"shard {number}: backfill: {type(error).__name__}: {error}; {_AGAIN}"])
-    for _ in range(done.pieces):
+    for _ in range(done.sessions):
         watcher().done("read", "")  # read elsewhere, where nobody watches
     return done
 
@@ -553,7 +560,7 @@ def _in_pool(reader: Reader, folder: Path, number: int, environ: Mapping[str, st
                 read = future.result()
                 done.add(read)
                 if not read.is_paused:
-                    watcher().done("read", reader.project_of(futures[future]))
+                    reader.tell(futures[future])
     except BrokenProcessPool as error:
         done.failures = [f"shard {number}: backfill: a worker process died ({error}); {_AGAIN}"]
     return done

@@ -9,7 +9,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -19,13 +19,12 @@ from slowwave.errors import MovedError, RefusedError, UnreadableError
 from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder, state_folder
 from slowwave.formats.client import Hook
 from slowwave.formats.registry import CLIENTS as KNOWN
-from slowwave.formats.registry import latest_version, version_order
-from slowwave.formats.sessions import StoredSession
+from slowwave.formats.registry import Seen, version_order
 from slowwave.hostile import one_line
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery.hook import name_of
 from slowwave.memory.delivery.register import Hooked, Register
-from slowwave.memory.delivery.targets import unfit
+from slowwave.memory.delivery.targets import newest_seen, unfit, version_in_use
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.stores.projects import Project
@@ -106,17 +105,16 @@ def hooked_clients(project: Project, register: Register) -> dict[str, str]:
     for client in sorted({s.dialect for s in project.sessions} & CLIENTS.keys()):
         rule = register.rule(client, root)
         if rule is not None and rule.on and rule.hooks:
-            found[client] = _too_old(project.sessions, client)
+            found[client] = _too_old(version_in_use(project, client), client)
     return found
 
 
-def _too_old(sessions: Iterable[StoredSession], client: str) -> str:
-    """Return why the version of a client that was used last can have no hooks, or ""."""
-    seen, since = latest_version(sessions, client), CLIENTS[client].since
+def _too_old(seen: Seen, client: str) -> str:
+    """Return why the version of a client that counts can have no hooks, or ""."""
+    since = CLIENTS[client].since
     if version_order(seen.version) >= version_order(since):
         return ""
-    of = f"its last session, of {seen.day}, was of {seen.version}" if seen.version else "its sessions name no version"
-    return f"that needs {client} {since} or newer, and {of}; a newer one is seen once it was used here"
+    return f"that needs {client} {since} or newer, and {newest_seen(seen)}"
 
 
 def write_table(root: str, memory: Path, points: Sequence[Point], environ: Mapping[str, str]) -> bool:
@@ -224,8 +222,8 @@ def follow(projects: Sequence[Project], delivery: "Delivery", *, is_all: bool) -
             reasons.setdefault(client, against)
     for client, is_wanted in wanted.items():
         if not is_wanted and delivery.asked:
-            every = (session for project in projects for session in project.sessions)
-            reason = _too_old(every, client) or reasons[client]
+            newest = max((version_in_use(p, client) for p in projects), key=lambda seen: version_order(seen.version))
+            reason = _too_old(newest, client) or reasons[client]
             delivery.say(client, "needless", f"what memory knows is not said before its calls: {reason}", _ALL)
     paths = {name_to_json(settings_of(client, environ)): client for client, is_on in wanted.items() if is_on}
     if paths and not delivery.dry_run:

@@ -20,10 +20,10 @@ from typing import Any, cast
 
 import orjson
 
-from slowwave.files import home_folder
+from slowwave.files import from_home, home_folder
 from slowwave.formats.claude import CLIENT as CLAUDE_CODE
 from slowwave.formats.registry import CLIENTS as KNOWN
-from slowwave.formats.registry import Seen, client_of, latest_version, version_order
+from slowwave.formats.registry import Seen, client_of, newest_version, version_order
 from slowwave.memory.delivery.register import Register, placed_of
 from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.stores.projects import Project, spelled
@@ -65,16 +65,15 @@ NOT_THERE = "no such folder on this machine"
 def reach_of(project: Project, register: Register, environ: Mapping[str, str]) -> dict[str, str]:
     """Return how a project's memory reaches each client that worked there, or why it does not, by client.
 
-    What keeps it from every client that does not load it by itself stands under "".
+    Where nothing can be put into the project's folder, "" says so, with the folder, and who loads it all the same.
     """
     clients = {session.dialect for session in project.sessions}
     placed = placed_of(project.memory, register)
     stands = {client: name_from_json(file) for file, one in placed.items() for client in one.clients}
     made = {Path(name_from_json(file)).name for file, one in placed.items() if one.block.made}
-    seen = latest_version(project.sessions, CLAUDE_CODE.name)
     itself = {client for client in clients if client_of(client).delivery.loads_memory}
-    by_version = _why_not_itself(seen, project)
-    itself |= set() if by_version else {CLAUDE_CODE.name} & clients
+    not_by_itself = _why_not_itself(version_in_use(project, CLAUDE_CODE.name), project)
+    itself |= set() if not_by_itself else {CLAUDE_CODE.name} & clients
     why_not = unfit(project.root, environ)
     means = Means((), {}, {}) if why_not else means_of(project, clients, made, Path(project.root))
     files = {client: target.name for target in means.targets for client in target.clients}
@@ -83,18 +82,32 @@ def reach_of(project: Project, register: Register, environ: Mapping[str, str]) -
         if client in stands:
             found[client] = f"in {stands[client]}"
         elif client in itself:
-            found[client] = "loads it by itself"
+            found[client] = "loads MEMORY.md by itself"
         elif why_not:
-            found[""] = why_not
+            found |= {client: not_by_itself} if client == CLAUDE_CODE.name else {}
+            found[""] = f"nothing is put into {from_home(project.root, environ)}: {why_not}{_all_the_same(itself)}"
         elif reason := means.refused.get(client):
             found[client] = f"cannot be reached: {reason}"
         else:
             rule = register.rule(client, name_to_json(project.root))
             is_wanted = rule is not None and rule.on
-            why = by_version if client == CLAUDE_CODE.name else "does not read it yet"
+            why = not_by_itself if client == CLAUDE_CODE.name else "does not read it yet"
             how = "--dry-run says why not" if is_wanted else f"writes it into {files[client]} of the project"
             found[client] = f"{why}; slowwave install {how}"
     return found
+
+
+def _all_the_same(itself: set[str]) -> str:
+    if not itself:
+        return ""
+    return (
+        f" ({' and '.join(sorted(itself))} {'loads' if len(itself) == 1 else 'load'} MEMORY.md by itself all the same)"
+    )
+
+
+def version_in_use(project: Project, client: str) -> Seen:
+    """Return which version of a client counts: the machine's, where its projects were looked for together."""
+    return project.versions.get(client) or newest_version(project.sessions, client)
 
 
 def most_bytes(clients: tuple[str, ...]) -> int:
@@ -129,7 +142,7 @@ def means_of(project: Project, wanted: set[str], made: set[str], root: Path, *, 
     there = {name for name in (AGENTS, INSTEAD, CLAUDE, LOCAL) if name not in made and (root / name).exists()}
     has = {session.dialect for session in project.sessions} | wanted
     of, needless, refused = _all_but_claude(wanted & has, has, there)
-    seen = latest_version(project.sessions, "claude")
+    seen = version_in_use(project, "claude")
     knows = loads_itself(seen, project)
     alone: list[Target] = []
     if "claude" in wanted & has:
@@ -219,14 +232,20 @@ def loads_itself(seen: Seen, project: Project) -> bool:
     return not _why_not_itself(seen, project)
 
 
+def newest_seen(seen: Seen) -> str:
+    """Return which version of a client counts, in the words of every screen that finds it too old."""
+    if not seen.version:
+        return "no session names its version"
+    return f"the newest seen is {seen.told}" + ("; a newer one is seen once it was used here" if seen.day else "")
+
+
 def _why_not_itself(seen: Seen, project: Project) -> str:
     """Return why a version of Claude Code does not load a project's memory, or ""."""
     memory = project.memory
     if version_order(seen.version) < version_order(LOADS_ITSELF):
-        of = f"was of {seen.version}, on {seen.day}" if seen.version else "names no version"
-        return f"loads it by itself from version {LOADS_ITSELF} on; the last session here {of}"
+        return f"loads MEMORY.md by itself from version {LOADS_ITSELF} on; {newest_seen(seen)}"
     if memory.name != "memory" or memory.parent.name != spelled(project.root):
-        return "looks for its memory of this project in another folder"
+        return f"looks for its memory of {project.root or 'this project'} in another folder"
     return (
         "" if _is_on(memory.parents[2] / "settings.json") else "its memory is off (autoMemoryEnabled in settings.json)"
     )

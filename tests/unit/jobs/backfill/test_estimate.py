@@ -1,11 +1,14 @@
 """What a sample says: right on average, and its interval holds the truth as often as it says."""
 
 import random
+from pathlib import Path
 
 import pytest
 
 from slowwave.jobs.backfill.folder import Pace
-from slowwave.jobs.backfill.preview import Estimate, estimated, groups_of, sample_order, slowest
+from slowwave.jobs.backfill.preview import Estimate, estimated, groups_of, sample_order, slowest, spanned
+from tests.unit.extraction.talk import Talk
+from tests.unit.jobs.backfill.rig import World
 
 
 def estimate_of(population: list[tuple[int, float]], most: int) -> Estimate:
@@ -60,3 +63,16 @@ def test_a_pace_makes_it_slower():
     assert slowest(Pace(), 1000, 10**9) == 0.0
     assert slowest(Pace(sessions=5), 1000, 10**9) == 200.0
     assert slowest(Pace(sessions=5, megabytes=2), 1000, 10**9) == 500.0
+
+
+def test_a_range_of_one_figure_is_told_as_that_figure():
+    assert spanned(Estimate(6.1, 5.9, 6.2)) == "0:00:06"
+    assert spanned(Estimate(6.1, 4.0, 9.0)) == "0:00:06 (0:00:04 to 0:00:09)"
+
+
+def test_a_preview_tells_of_sessions_that_are_not_ready_what_the_run_tells(tmp_path: Path):
+    world = World(tmp_path)
+    world.write(Talk(id="short").person("hi"), days_ago=0)
+    told = {item.action: item.reason for item in world.backfill(action="preview").items}
+    assert told["not ready"] == "1 session is not ready yet (too short, or in use): passed over"
+    assert world.backfill().counts["skipped_by_gate"] == 1

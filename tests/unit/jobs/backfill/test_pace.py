@@ -1,6 +1,7 @@
 """Pausing, resuming and reading no faster than asked."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -133,3 +134,14 @@ def test_what_is_erased_while_it_is_paused_does_not_land(tmp_path: Path, monkeyp
     assert len(found) > 3
     assert {c.session.id for c in found}.isdisjoint(asked.sessions)
     assert "pnpm" not in str([c.text for c in found]) or not asked.topics
+
+
+@pytest.mark.parametrize(
+    ("pace", "pieces"),
+    [({}, 2), ({"sessions_per_second": 0.1}, 12), ({"sessions_per_second": 0.2}, 6), ({"mb_per_second": 1e-6}, 12)],
+)
+def test_an_interrupted_run_at_a_slow_pace_loses_only_seconds(tmp_path: Path, pace: dict[str, Any], pieces: int):
+    world = filled(tmp_path)
+    given = world.given(**pace)
+    planned, _ = plan.plan_backfill(run_of(given, world.environ), given)
+    assert (planned.sessions, planned.pieces) == (12, pieces)

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli.screen import lines_of_backfill
+from slowwave.cli.status import of_backfills
 from slowwave.errors import UsageError
 from slowwave.extraction import job
 from slowwave.jobs.backfill import landing, plan, shard
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
 from slowwave.jobs.conclusion import outcome_of
 from slowwave.jobs.status import unfinished
-from slowwave.observability.night import Night, read_nights
+from slowwave.observability.night import Night, read_nights, state
 from slowwave.observability.progress import read_notes, watched_by
 from slowwave.report import Report
 from tests.model_server.scripted import notes, serving
@@ -105,7 +106,7 @@ def test_what_could_not_land_raises_an_alarm_and_waits_in_the_status(tmp_path: P
     (night,) = nights_of(world)
     assert [alarm.name for alarm in night.alarms] == ["failures"]
     (one,), problems = unfinished(world.environ)
-    assert (one.how, one.sessions, one.pieces, one.of, problems) == ("failed", 12, 6, 6, [])
+    assert (one.how, one.sessions, one.read, one.pieces, one.of, problems) == ("failed", 12, 12, 6, 6, [])
     assert "No space left on device" in one.why
     assert one.command == "slowwave run backfill --resume b1"
     assert resume(world).failures == []
@@ -146,7 +147,8 @@ def test_the_status_says_that_it_is_paused_and_what_goes_on_with_it(tmp_path: Pa
     world = filled(tmp_path)
     paused_after(world, 5, monkeypatch)
     (one,), _ = unfinished(world.environ)
-    assert (one.how, one.pieces, one.of) == ("paused", 2, 6)
+    assert (one.how, one.read, one.pieces, one.of) == ("paused", 4, 2, 6)
+    assert "Backfill b1 is paused: 4 of 12 sessions read" in list(of_backfills([one], []))
     with Folder(backfills_folder(world.environ) / "b1").alone():
         assert unfinished(world.environ) == ([], [])
     resume(world)
@@ -213,9 +215,16 @@ class Watching:
         self.dones.append(step)
 
 
-def test_whoever_watches_is_told_of_every_piece_and_shard(tmp_path: Path):
+def test_whoever_watches_is_told_of_every_session_and_shard(tmp_path: Path):
     world = filled(tmp_path)
     with watched_by(watching := Watching()):
         world.backfill()
-    assert watching.plans == {"read": 6, "land": 3}
-    assert (watching.dones.count("read"), watching.dones.count("land")) == (6, 3)
+    assert watching.plans == {"read": 12, "land": 3}
+    assert (watching.dones.count("read"), watching.dones.count("land")) == (12, 3)
+
+
+def test_one_that_was_taken_back_is_told_as_such(tmp_path: Path):
+    world = filled(tmp_path)
+    world.backfill()
+    world.backfill(action="rollback", backfill="b1")
+    assert [state(night) for night in nights_of(world)] == ["completed", "taken back"]
