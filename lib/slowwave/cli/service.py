@@ -175,9 +175,9 @@ def run_deploy(args: argparse.Namespace) -> int:
     document = in_pool(in_time_zone(read_project(project_root()), zone), args.pool)
     names = [d["name"] for d in document["deployments"]]
     os.environ.setdefault("DO_NOT_TRACK", "1")
-    # on a busy machine Prefect takes half a minute for all of it, which looks like one that hangs
-    progress("Asking the server")
     version = deployments.require_compatible(_api())
+    # on a busy machine Prefect takes half a minute for all of it, which looks like one that hangs
+    progress(f"Prefect {version} answers")
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
 
     with get_client(sync_client=True) as client:
