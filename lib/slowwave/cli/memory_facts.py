@@ -222,7 +222,9 @@ def foreign_of(folder: MemoryFolder) -> list[tuple[ForeignLine, str]]:
 
 
 def _authors(folder: MemoryFolder) -> Authors:
-    return Authors(writes=read_writes(folder.path), words=read_foreign(folder.path).lines)
+    book = read_book(folder.path)
+    moved = {name: book.moved_lines(name) for name in book.sections}
+    return Authors(writes=read_writes(folder.path), words=read_foreign(folder.path).lines, moved=moved)
 
 
 def foreign_rows(folder: MemoryFolder) -> Iterator[dict[str, Any]]:

@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.foreign import ForeignLine
-from slowwave.memory.ledger import VERSION, Event, Writer
+from slowwave.memory.ledger import VERSION, Event, IndexEntry, Writer
 from slowwave.memory.model import Candidate
 from slowwave.memory.pages import target_of
 from slowwave.memory.team import OtherLine
@@ -59,8 +59,8 @@ class State:
     # active memories whose line an agent wrote anew, with the id of the new entry
     rewritten: tuple[tuple[Memory, str], ...] = ()
     adopted: tuple[Event, ...] = ()  # lines of agents that become entries with this dream; the book has them already
-    # by file, the hashes of headings that agents wrote, which go with the last line below them
-    headings: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    # by file, the hashes of the lines that agents wrote, entries or not: headings go with the last line below them
+    written: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     given_back: int = 0  # how many of our lines were gone from the index at once by accident; they are put back
     # what others shared in the repository: their words, which make nothing more certain here
     others: tuple[OtherLine, ...] = ()
@@ -86,6 +86,29 @@ class Gathered:
 
 
 @dataclass(frozen=True, slots=True)
+class Moved:
+    """A section of the index that went to a page as a whole, or a heading that is gone since nothing stood below it."""
+
+    title: str  # the words of the heading
+    file: str  # the page, "" for a heading that is gone
+    # the heading and its lines by their keys, and the entries among them by their ids
+    entries: tuple[IndexEntry, ...]
+    lines: int  # how many stood below the heading
+    why: str = ""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """What the ledger is given of it."""
+        return {
+            "file": self.file,
+            "text": self.title,
+            "entries": self.entries,
+            "number": self.lines,
+            "reason": self.why,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What operations amount to: the events for the ledger, the files as they shall be, and what to tell.
 
@@ -97,6 +120,7 @@ class Outcome:
     book: Book
     warnings: tuple[str, ...]
     moved: Mapping[str, str] = field(default_factory=dict[str, str])
+    sections: tuple[Moved, ...] = ()
 
     @property
     def is_empty(self) -> bool:

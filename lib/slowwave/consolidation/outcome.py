@@ -1,14 +1,17 @@
 """What operations amount to: events for the ledger, and every memory file as it shall be. A pure function."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from slowwave.consolidation.facts import Fact
-from slowwave.consolidation.model import Operation, Outcome, State, dispute_of
+from slowwave.consolidation.model import Moved, Operation, Outcome, State, dispute_of
+from slowwave.memory.authors import part_key
 from slowwave.memory.book import (
     AWAY,
+    NOTED,
     Book,
     Memory,
     Standing,
@@ -20,8 +23,18 @@ from slowwave.memory.book import (
     standing_of,
 )
 from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.folder import INDEX, PAGES, TOPICS, fact_line, new_index_file, new_topic_file, page_line
-from slowwave.memory.index import IndexBlock, Room, in_order, index_block, page_lines, worths
+from slowwave.memory.folder import INDEX, PAGE, PAGES, TOPICS, fact_line, new_index_file, new_topic_file, page_line
+from slowwave.memory.index import (
+    FURTHER,
+    MARGIN,
+    IndexBlock,
+    Room,
+    in_order,
+    index_block,
+    page_lines,
+    section_of,
+    worths,
+)
 from slowwave.memory.ledger import ARRANGED, FULL, VERSION, Event, EventKind, IndexEntry, line_hash
 from slowwave.memory.model import Candidate
 from slowwave.memory.pages import (
@@ -39,6 +52,20 @@ from slowwave.memory.pages import (
     with_lines,
     without_own,
 )
+from slowwave.memory.sections import (
+    Section,
+    is_called_list,
+    is_list,
+    page_for,
+    pointer_to,
+    sections,
+    tail,
+    title_of,
+    with_section,
+    without_empty,
+    without_section,
+)
+from slowwave.quantities import counted
 from slowwave.settings import ConsolidationSettings
 
 
@@ -84,14 +111,16 @@ def amount_of(
         events += [
             _event("use", stamp, file=file, sessions=tuple(sessions)) for file, sessions in sorted((uses or {}).items())
         ]
-    pages = rendered(state.files, state.book, state.book.after(events), settings, state.headings)
+    is_busy = bool(events)
+    pages = rendered(state.files, state.book, state.book.after(events), settings, state.written, is_busy=is_busy)
     for memory, why in pages.moved:
-        fields = {"memory": memory.id, "confidence": memory.confidence, "reason": why}
+        fields = {"memory": memory.id, "confidence": memory.confidence, "reason": why, "stands": memory.stands}
         events.append(_event("move", stamp, **fields, **_placed(memory, memory.text, memory.file, memory.line)))
+    events += [_event("section", stamp, **one.fields) for one in pages.sections]
     if pages.entries != (*state.book.index, *state.book.heads):
         events.append(_event("index", stamp, entries=pages.entries))
     moved = {memory.id: why for memory, why in pages.moved}
-    return Outcome(tuple(events), pages.files, state.book.after(events), pages.warnings, moved)
+    return Outcome(tuple(events), pages.files, state.book.after(events), pages.warnings, moved, pages.sections)
 
 
 def _facts(operations: Sequence[Operation], state: State, candidates: Mapping[str, Candidate]) -> dict[str, Fact]:
@@ -204,6 +233,7 @@ def _changed(operation: Operation, fact: Fact, fields: dict[str, object], stamp:
 # a part of the index in which some lines, and such a share of them, tell of one task is a log; one line tells where it
 # is a greater share
 _SOME, _MANY, _MOST = 2, 1 / 4, 1 / 3
+_EMPTY = "nothing stood below it"
 # a smaller share of what an index may hold is read at a glance, in whatever order
 _LARGE = 1 / 4
 
@@ -214,8 +244,9 @@ class Rendered:
 
     files: dict[str, bytes | None]  # what changes, None for a page of ours on which nothing is left
     entries: tuple[IndexEntry, ...]
-    moved: tuple[tuple[Memory, str], ...]  # memories as they stand among our lines now, each with the reason
+    moved: tuple[tuple[Memory, str], ...]  # memories as they stand in their new place, each with the reason
     warnings: tuple[str, ...]
+    sections: tuple[Moved, ...] = ()  # the sections that went as a whole, and the headings that are gone
 
 
 def rendered(
@@ -223,7 +254,9 @@ def rendered(
     before: Book,
     after: Book,
     settings: ConsolidationSettings,
-    agents: Mapping[str, frozenset[str]] | None = None,
+    written: Mapping[str, frozenset[str]] | None = None,
+    *,
+    is_busy: bool = True,
 ) -> Rendered:
     """Return the files of a memory folder as a book wants them: each memory on one line, in the index or on a page.
 
@@ -232,34 +265,36 @@ def rendered(
         before: the book that they show.
         after: the book that they shall show.
         settings: the limits of the index.
-        agents: by file, the hashes of headings that agents wrote, which go with the last line below them.
+        written: by file, the hashes of the lines that agents wrote; headings go with the last line below them.
+        is_busy: whether there is anything else to do: only then headings go that had nothing below them before.
     """
     standing = standing_of(after, settings.half_lives)
-    folder = _Folder(files, before, agents or {})
-    block, moved = _fitted(folder, after, standing, settings)
-    there = {m.id: m for m in (*after.active, *moved.values())}
+    folder, block, moved = _fitted(_Folder(files, before, written or {}, is_busy), after, standing, settings)
+    there = {m.id: m for m in (*after.active, *folder.shifted.values(), *moved.values())}
     made: dict[str, bytes | None] = {}
     heads: list[IndexEntry] = []
-    for name in dict.fromkeys((*files, *PAGES)):
+    for name in dict.fromkeys((*files, *folder.files, *PAGES)):
         if name != INDEX:
             own = [there[one] for one in block.left_out if there[one].file == name]
             lines = {m.id: after.line_of(m) for m in own}
-            old = folder.settled(name, there)
+            old = folder.files.get(name)
             data = new_topic_file(name) if own and old is None else old
             rows = page_lines(name, _in_order(own, lines, data, before, standing), lines, after.unindexed)
             made[name] = _page(name, data, before.page_lines(name), [line for _, line in rows])
             heads += [IndexEntry(ref, line_hash(line)) for ref, line in rows if page_of_heading(ref)]
-    index = folder.settled(INDEX, there)
+    index = folder.files.get(INDEX)
     if index is not None or block.lines:
         data = new_index_file() if index is None else index
-        made[INDEX] = weave(data, [entry.sha256 for entry in before.index], block.lines)
+        made[INDEX] = weave(data, _hashes(before), block.lines, block.under, _apart(before))
     changed = {name: data for name, data in made.items() if data != files.get(name)}
     outside = set(block.left_out)
-    told: list[tuple[Memory, str]] = []
+    size = _size(files.get(INDEX, b""), settings)
+    sections = tuple(replace(one, why=one.why or size) for one in folder.sections)
+    told = [(memory, f"{FULL}: with its section it is in {memory.file} now") for memory in folder.shifted.values()]
     for memory in moved.values():
         is_away = _is_away(memory, standing) and memory.id not in after.left
         told.append((memory, _why_moved(memory, is_out=memory.id in outside, is_away=is_away)))
-    return Rendered(changed, (*block.entries, *heads), tuple(told), (block.warning,) if block.warning else ())
+    return Rendered(changed, (*block.entries, *heads), tuple(told), (block.warning,) if block.warning else (), sections)
 
 
 def _why_moved(memory: Memory, *, is_out: bool, is_away: bool) -> str:
@@ -273,11 +308,14 @@ def _why_moved(memory: Memory, *, is_out: bool, is_away: bool) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """The files as they are, the book that they show, and by file the headings that agents wrote."""
+    """The files as they are, the book that they show, by file the lines that agents wrote, and what went as a whole."""
 
     files: Mapping[str, bytes]
     before: Book
-    agents: Mapping[str, frozenset[str]]
+    written: Mapping[str, frozenset[str]]
+    is_busy: bool = True  # whether headings go that have nothing below them
+    sections: tuple[Moved, ...] = ()
+    shifted: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
 
     def settled(self, name: str, there: Mapping[str, Memory]) -> bytes | None:
         """Return a file in which the lines of agents that were changed say what they shall say, and others are gone."""
@@ -291,7 +329,85 @@ class _Folder:
         same = [digest for digest, of in changes.items() if all(line and line_hash(line) == digest for line in of)]
         for digest in same:
             del changes[digest]
-        return with_lines(data, changes, self.agents.get(name, ())) if data is not None and changes else data
+        return with_lines(data, changes, self.written.get(name, ())) if data is not None and changes else data
+
+    def at_rest(self, there: Mapping[str, Memory], kept: Container[str]) -> "_Folder":
+        """Return the folder as it is when all lines say what they shall say, without empty headings of agents.
+
+        Args:
+            there: the memories as they shall be.
+            kept: keys of headings that stay, empty or not.
+        """
+        files: dict[str, bytes] = {}
+        gone: list[Moved] = []
+        for name in self.files:
+            data = self.settled(name, there) or b""
+            own = _hashes(self.before) if name == INDEX else self.before.page_lines(name)
+            agents = self.written.get(name, frozenset[str]()) if self.is_busy else frozenset[str]()
+            files[name], heads = without_empty(data, agents, own, kept)
+            gone += [Moved(title_of(head), "", (IndexEntry("", part_key(head)),), 0, _EMPTY) for head in heads]
+        before = copy(self.before)
+        before.memories = {
+            name: there[name]
+            if name in there and there[name].stands
+            else replace(memory, stands=False, file="")
+            if memory.stands
+            else memory
+            for name, memory in self.before.memories.items()
+        }
+        return replace(self, files=files, before=before, sections=(*self.sections, *gone))
+
+    def moved(self, section: Section, inside: Sequence[Memory], *, is_first: bool) -> "_Folder":
+        """Return the folder when a section of the index stands on its page.
+
+        Args:
+            section: what moves.
+            inside: the entries of the index.
+            is_first: there it stands above what went there in the same night.
+        """
+        index = self.files[INDEX]
+        page = page_for(section, self.files)
+        by_number = _standing(index, inside)
+        mine = {m.id: replace(m, file=page) for number, m in by_number.items() if number in section.numbers}
+        entries = {n + i for n, m in by_number.items() if m.id in mine for i in range(m.line.count("\n") + 1)}
+        rest = [
+            line for n, line in zip(section.numbers, section.lines, strict=True) if n not in entries and line.strip()
+        ]
+        rows = [section.heading, *(line for line in rest if line != section.heading)]
+        moved = Moved(
+            section.title,
+            page,
+            (*(IndexEntry("", part_key(line)) for line in rows), *(IndexEntry(m.id, m.sha256) for m in mine.values())),
+            len(section.body),
+        )
+        files = {
+            **self.files,
+            INDEX: without_section(index, section),
+            page: with_section(self.files.get(page), section, is_first=is_first),
+        }
+        before = copy(self.before)
+        before.memories = before.memories | mine
+        return replace(
+            self, files=files, before=before, sections=(*self.sections, moved), shifted={**self.shifted, **mine}
+        )
+
+
+def _hashes(before: Book) -> list[str]:
+    return [entry.sha256 for entry in before.index]
+
+
+def _apart(before: Book) -> set[str]:
+    """Return the hashes of those of our lines in the index that stand below headings of others."""
+    return {entry.sha256 for entry in before.index if entry.under}
+
+
+def _standing(data: bytes, memories: Sequence[Memory]) -> dict[int, Memory]:
+    """Return entries by the number of the line on which they begin."""
+    by_hash: dict[str, list[Memory]] = {}
+    for memory in memories:
+        by_hash.setdefault(memory.sha256, []).append(memory)
+    lines = standing_lines(data, (memory.sha256 for memory in memories))
+    return {number: by_hash[digest].pop(0) for number, digest in lines.items() if digest}
 
 
 def _in_order(
@@ -315,8 +431,8 @@ def _page(name: str, old: bytes | None, ours: Sequence[str], lines: Sequence[str
 
 def _fitted(
     folder: _Folder, after: Book, standing: Standing, settings: ConsolidationSettings
-) -> tuple[IndexBlock, dict[str, Memory]]:
-    """Return the own lines of the index, and what leaves its place there to stand among them or on a page."""
+) -> tuple[_Folder, IndexBlock, dict[str, Memory]]:
+    """Return the folder at rest, the own lines of the index, and what stands there or on our pages from now on."""
     before = folder.before
     # what a person took back stays in its order, and in the index unless there is too much of it in a new way
     stands = [
@@ -330,28 +446,114 @@ def _fitted(
     # other words stands among our lines
     moved = {m.id: _moved(m) for m in gone if not is_of_a_task(m)}
     moved |= {m.id: _moved(m) for m in stands if m.id in logs or m.id in after.phrases}
+    folder = folder.at_rest({m.id: m for m in after.active} | moved, after.kept_heads)
+    torn: set[str] = set()
+
+    def is_long(section: Section) -> bool:
+        return section.key in torn or len(section.lines) > settings.index_lines or section.size > settings.index_bytes
+
     while True:
-        there = {m.id: m for m in after.active} | moved
-        settled = folder.settled(INDEX, there)
-        if not settled and not there:
-            return IndexBlock((), (), ()), {}
-        data = new_index_file() if settled is None else settled
+        there = {m.id: m for m in after.active} | dict(folder.shifted) | moved
+        if not folder.files.get(INDEX) and not there:
+            return folder, IndexBlock((), (), ()), {}
+        data = folder.files.get(INDEX, new_index_file())
         inside = [m for m in there.values() if m.stands and m.file == INDEX and m.id not in back]
-        own = [entry.sha256 for entry in before.index]
-        people = _of_others(data, own, inside)
+        room = Room(
+            _of_others(data, before, inside),
+            settings.index_lines,
+            settings.index_bytes,
+            *_around(data, before),
+            left=len(back),
+            style=next((m.line for m in inside if target_of(m.line) in folder.files), ""),
+            under=_headings_of_others(data, before, folder.written.get(INDEX, frozenset())),
+        )
+        given = {PAGE + one.file for one in folder.sections}
         block = index_block(
             [m for m in there.values() if not m.stands],
-            Room(people, settings.index_lines, settings.index_bytes, *_around(data, own), len(back)),
-            unindexed=after.unindexed | {m.id for m in there.values() if _is_away(m, standing)},
+            room,
+            unindexed=(after.unindexed - given) | {m.id for m in there.values() if _is_away(m, standing)},
             standing=standing,
             inside=inside,
-            pages=_unlinked(folder, there, without_own(data, own)),
+            pages=_unlinked(folder, after, without_own(data, _hashes(before))),
             before=_order(data, before),
             lines={m.id: after.line_of(m) for m in there.values()},
         )
         if not block.crowded_out:
-            return block, moved
-        moved |= {one: _moved(there[one]) for one in block.crowded_out}
+            return folder, block, moved
+        crowded = [there[one] for one in block.crowded_out]
+        section, loose = _least(data, folder, after, inside, crowded, standing, is_long)
+        if section is None:
+            moved |= {m.id: _moved(m) for m in loose}
+            folder = folder.at_rest({m.id: m for m in after.active} | dict(folder.shifted) | moved, after.kept_heads)
+            continue
+        is_torn = section.key in torn
+        if is_torn or section.is_part or is_long(section):
+            torn.add(section.key)
+            section = tail(data, section, *_extent(crowded))
+        folder = folder.moved(section, inside, is_first=is_torn)
+
+
+def _extent(memories: Iterable[Memory]) -> tuple[int, int]:
+    """Return how many lines and bytes entries take."""
+    texts = [memory.line for memory in memories]
+    return sum(text.count("\n") + 1 for text in texts), sum(len(text.encode("utf-8", "replace")) + 1 for text in texts)
+
+
+def _least(
+    data: bytes,
+    folder: _Folder,
+    after: Book,
+    inside: Sequence[Memory],
+    crowded: Sequence[Memory],
+    standing: Standing,
+    is_long: Callable[[Section], bool],
+) -> tuple[Section | None, list[Memory]]:
+    """Return the section that leaves a full index next, or else the lines that do.
+
+    Whole sections of agents go, those first that are worth least, and of nearly the same worth one that makes room
+    enough by itself. Then lines go that stand in no such section, and last what tells how to work here.
+
+    Args:
+        data: the index.
+        folder: the files, and which of their lines agents wrote.
+        after: the book that the index shall show.
+        inside: the entries of agents in it.
+        crowded: those of them that have no room.
+        standing: what fades and what is used.
+        is_long: says whether a section is too long for an index by itself: then its end may go without its beginning.
+    """
+    left = [m for m in folder.before.active if m.stands and m.id in after.left]
+    stay = {line_hash(line.strip()) for m in left for line in m.line.split("\n")}
+    theirs = folder.written.get(INDEX, frozenset()) - stay
+    by_number = _standing(data, [m for m in inside if m.id not in after.left])
+    owner = {n + i: m for n, m in by_number.items() for i in range(m.line.count("\n") + 1)}
+    found: list[Section] = []
+    for one in sections(data, _hashes(folder.before)):
+        if is_list(one) or one.key in after.kept_heads:
+            continue
+        rows = zip(one.numbers, one.lines, strict=True)
+        others = [n for n, line in rows if line.strip() and n not in owner and line_hash(line.strip()) not in theirs]
+        some = one if not others else one.below(others[-1]) if is_long(one) else None
+        if some and len(some.body) > 1:
+            found.append(some)
+    worth = worths(inside, standing)
+    mean = {one: _mean([worth[owner[n].id] for n in one.numbers if n in by_number]) for one in found}
+    usual = [one for one in found if not one.is_at_work]
+    loose = [m for m in crowded if not any(owner.get(n) is m for one in found for n in one.numbers)]
+    some = usual or ([] if loose else found)
+    if not some:
+        return None, loose
+    near = [one for one in some if mean[one] <= min(mean[one] for one in some) + MARGIN]
+    if parts := [one for one in near if one.is_part or is_long(one)]:
+        return parts[0], []  # of these just as much goes as has no room
+    lines, size = _extent(crowded)
+    enough = [one for one in near if len(one.lines) > lines and one.size > size]
+    return (min if enough else max)(enough or near, key=lambda one: len(one.lines)), []
+
+
+def _mean(values: Sequence[float]) -> float:
+    """Return the mean worth of the entries of a section; one without entries counts like a usual note."""
+    return sum(values) / len(values) if values else NOTED
 
 
 def _logs(data: bytes, before: Mapping[str, Memory], stands: Sequence[Memory], done: Collection[str]) -> set[str]:
@@ -366,15 +568,9 @@ def _logs(data: bytes, before: Mapping[str, Memory], stands: Sequence[Memory], d
         done: those of them that tell of one task.
     """
     heads = headings(data)
-    by_hash: dict[str, list[Memory]] = {}
-    for memory in stands:
-        if memory.id in before:
-            by_hash.setdefault(before[memory.id].sha256, []).append(memory)
     parts: dict[int, list[Memory]] = {}
-    for number, digest in standing_lines(data, [digest for digest, of in by_hash.items() for _ in of]).items():
-        if digest:
-            part = max((head for head in heads if head < number), default=-1)
-            parts.setdefault(part, []).append(by_hash[digest].pop(0))
+    for number, memory in _standing(data, [before[m.id] for m in stands if m.id in before]).items():
+        parts.setdefault(max((head for head in heads if head < number), default=-1), []).append(memory)
     told = {part: sum(m.id in done for m in of) for part, of in parts.items()}
     logs = [
         part
@@ -401,20 +597,50 @@ def _order(data: bytes, before: Book) -> list[str]:
     return [ref for digest in own_lines(data, refs).values() for ref in refs.get(digest, ())]
 
 
-def _around(data: bytes, own: Sequence[str]) -> tuple[bool, bool]:
+def _around(data: bytes, before: Book) -> tuple[bool, bool]:
     """Return whether headings may stand among our lines, and whether something stands right above them.
 
     They may not where something of others follows that would seem to belong to them.
     """
-    lines = split(weave(data, own, ["\0"]))
+    lines = split(weave(data, _hashes(before), ["\0"], apart=_apart(before)))
     at = next(number for number, line in enumerate(lines) if line.startswith(b"\0"))
     is_open = next((line for line in lines[at + 1 :] if line.strip()), b"#").startswith(b"#")
     return is_open, at > 0 and bool(lines[at - 1].strip())
 
 
-def _of_others(data: bytes, own: Sequence[str], inside: Sequence[Memory]) -> bytes:
+def _headings_of_others(data: bytes, before: Book, agents: Container[str]) -> dict[str, str]:
+    """Return by section of ours the hash of an agent's heading that means the same, or of anybody's of the same name.
+
+    Args:
+        data: the index.
+        before: tells which of its lines are ours.
+        agents: hashes of the lines that agents wrote.
+    """
+    lines, ours = split(data), own_lines(data, _hashes(before), _apart(before))
+    heads = {n: line_hash(lines[n].strip()) for n, level in headings(data).items() if n not in ours and level > 1}
+    found: dict[str, str] = {}
+    for number, digest in reversed(heads.items()):
+        name, is_same = section_of(title_of(lines[number]))
+        if name and (is_same or digest in agents):
+            found[name] = digest
+    # of pages the heading below which most of the index's own pointers stand
+    told: dict[int, list[bool]] = {}
+    for one in statements(data):
+        if one.number not in ours:
+            told.setdefault(max((n for n in heads if n < one.number), default=-1), []).append(bool(one.target))
+    lists = {
+        n: sum(of)
+        for n, of in told.items()
+        if n >= 0 and 2 * sum(of) >= len(of) and sum(of) > (not is_called_list(title_of(lines[n])))
+    }
+    if lists:
+        found[FURTHER] = heads[max(lists, key=lambda n: (lists[n], -n))]
+    return found
+
+
+def _of_others(data: bytes, before: Book, inside: Sequence[Memory]) -> bytes:
     """Return an index without our lines, and without those of agents that are entries."""
-    gone = own_lines(data, own) | standing_lines(data, [m.sha256 for m in inside])
+    gone = own_lines(data, _hashes(before), _apart(before)) | standing_lines(data, [m.sha256 for m in inside])
     return b"\n".join(line for number, line in enumerate(split(data)) if number not in gone)
 
 
@@ -423,12 +649,27 @@ def _moved(memory: Memory) -> Memory:
     return replace(memory, file=page_of(memory), line=line, sha256=line_hash(line), stands=False)
 
 
-def _unlinked(folder: _Folder, there: Mapping[str, Memory], index: bytes) -> dict[str, str]:
+def _unlinked(folder: _Folder, after: Book, index: bytes) -> dict[str, str]:
     """Return the pages of others that no line of the index leads to, each with the line that would."""
     led_to = linked(index) | {INDEX, EXTRACTED}
+    given = {one.file: set[str]() for one in folder.sections if one.file}
+    for one in folder.sections:
+        if one.file:
+            given[one.file].add(one.entries[0].sha256)
     found: dict[str, str] = {}
-    for name in folder.files:
-        data = folder.settled(name, there)
+    for name, data in folder.files.items():
         if name not in led_to and data and statements(without_own(data, folder.before.page_lines(name))):
-            found[name] = page_line(name, front_of(data))
+            front, moved = front_of(data), given.get(name, set()) | after.sections.get(name, {}).keys()
+            said = {m.sha256: m.text for m in folder.before.active if m.file == name and m.stands}
+            told = pointer_to(name, data, moved, said) if moved and not front else ""
+            found[name] = told or page_line(name, front)
     return found
+
+
+def _size(index: bytes, settings: ConsolidationSettings) -> str:
+    """Return why something left an index: how much stood in it, and how much is loaded."""
+    if line_count(index) > settings.index_lines:
+        return f"the index had {counted(line_count(index), 'line')}, {settings.index_lines} are loaded"
+    if len(index) > settings.index_bytes:
+        return f"the index had {len(index):,} bytes, {settings.index_bytes:,} are loaded"
+    return "the index is full"

@@ -101,7 +101,13 @@ def read_snapshot(
         files,
         book,
         {key: known.writer for key, known in words.items()},
-        Authors(files, writes or read_writes(memory), words, committed(memory, strange_files(files, book))),
+        Authors(
+            files,
+            writes or read_writes(memory),
+            words,
+            {name: book.moved_lines(name) for name in book.sections},
+            committed(memory, strange_files(files, book)),
+        ),
         since=max([iso(datetime.fromtimestamp(last or 0, UTC)), *(e.at for e in events if e.dream in stand)]),
         max_loss=max_loss,
         is_news=any(book.waits(e) and e.observed_at > book.undone_at for e in entries if isinstance(e, Candidate)),
@@ -205,7 +211,7 @@ def orient(
         writers=dict(writers or {}),
         rewritten=tuple(rewritten),
         adopted=tuple(adopted),
-        headings=authors.headings() if authors else {},
+        written=authors.written() if authors else {},
         given_back=len(unshown) if is_accident else 0,
     )
 

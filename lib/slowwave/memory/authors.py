@@ -10,7 +10,7 @@ The notes hold no words, only hashes and places, and may be deleted: sessions ar
 import os
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -131,6 +131,8 @@ class Authors:
     writes: Writes = field(default_factory=Writes)  # what transcripts tell about them
     # where the words of lines came from, by :attr:`ForeignLine.key`
     words: Mapping[str, Provenance] = field(default_factory=dict[str, Provenance])
+    # by file, the keys of what an index gave to it with whole sections, which agents had written there
+    moved: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     # who committed them, by file and line, where git keeps them
     commits: Mapping[str, Mapping[str, Commit]] = field(default_factory=dict[str, Mapping[str, Commit]])
 
@@ -178,20 +180,23 @@ class Authors:
         writer, source = known.first if known else ("person", None)
         if writer == "tool" or (writer == "person" and source):
             return writer
+        if line.key in self.moved.get(line.file, ()):
+            return "agent"
         at, shown = self.writes.parts.get(line.file, {}).get(line.key, ""), self.writes.shown.get(line.key, "")
         return "agent" if at and not (shown and shown < at) else "unknown"
 
-    def headings(self) -> dict[str, frozenset[str]]:
-        """Return by file the headings that agents wrote there and nobody had shown there before: their hashes."""
-        return {name: frozenset(self._written_parts(name, data, headings(data))) for name, data in self.files.items()}
+    def written(self) -> dict[str, frozenset[str]]:
+        """Return by file the lines that agents wrote there and nobody had shown there before: their hashes."""
+        return {name: frozenset(self._written_lines(name, data)) for name, data in self.files.items()}
 
-    def _written_parts(self, file: str, data: bytes, numbers: Iterable[int]) -> Iterator[str]:
-        lines, written = split(data), self.writes.parts.get(file, {})
-        for number in numbers:
-            key = part_key(lines[number])
+    def _written_lines(self, file: str, data: bytes) -> Iterator[str]:
+        written, moved, heads = self.writes.parts.get(file, {}), self.moved.get(file, ()), headings(data)
+        for number, line in enumerate(split(data)) if written or moved else ():
+            key = part_key(line)
             at, shown = written.get(key, ""), self.writes.shown.get(key, "")
-            if at and not (shown and shown < at):
-                yield line_hash(lines[number].strip())
+            is_written = key in moved or bool(at and not (shown and shown < at))
+            if is_written and (number in heads or self.of_line(ForeignLine(file, bare(line))) == "agent"):
+                yield line_hash(line.strip())
 
     def _by_form(self, file: str, statement: Statement) -> Author:
         if statement.label:

@@ -108,6 +108,10 @@ class Book:
     undone_dreams: list[str] = field(default_factory=list[str])  # dreams that a person undid
     index: tuple[IndexEntry, ...] = ()  # the lines of the index as last rendered
     heads: tuple[IndexEntry, ...] = ()  # the headings on our pages, likewise
+    # by page, the sections that the index gave to it: by the key of its heading those of its lines that are no entries
+    sections: dict[str, dict[str, frozenset[str]]] = field(default_factory=dict[str, dict[str, frozenset[str]]])
+    # the keys of headings that a person took back from a dream which had moved or dropped them: they stay
+    kept_heads: set[str] = field(default_factory=set[str])
     unindexed: set[str] = field(default_factory=set[str])  # what a person took out of the index
     # by memory file, the sessions in which an agent read it
     uses: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
@@ -172,6 +176,18 @@ class Book:
         heads = [entry.sha256 for entry in self.heads if page_of_heading(entry.ref) == name]
         return list(dict.fromkeys((*(m.sha256 for m in own), *said, *heads)))
 
+    def moved_lines(self, file: str) -> frozenset[str]:
+        """Return the keys of what stands on a page, besides entries, since the index gave sections to it."""
+        return frozenset[str]().union(*self.sections.get(file, {}).values())
+
+    def _give(self, event: Event) -> None:
+        """Note a section that a page was given; a pointer leads there, whatever was before."""
+        heading, *rest = (entry.sha256 for entry in event.entries if not entry.ref)
+        given = dict(self.sections.get(event.file, {}))
+        given[heading] = given.get(heading, frozenset()) | {heading, *rest}
+        self.sections = self.sections | {event.file: given}
+        self.unindexed.discard(PAGE + event.file)
+
     def _phrase(self, phrase: Phrase) -> None:
         for name in phrase.memories:
             self._unphrase(name)
@@ -207,6 +223,9 @@ class Book:
             self.uses.setdefault(event.file, set()).update(event.sessions)
         elif event.event == "index":
             self._show(event.entries)
+        elif event.event == "section":
+            if event.file:
+                self._give(event)
         elif event.event == "dispute":
             self.disputes[event.memory] = event.file, event.text
         elif event.event == "phrase":
@@ -245,6 +264,7 @@ def replay(events: Iterable[Event]) -> Book:
             elif event.event in ("add", "adopt"):
                 book.since.add(event.memory)
             book.apply(event)
+    book.kept_heads = {e.entries[0].sha256 for e in every if e.event == "section" and e.dream in gone}
     book.left, book.refused = _taken_back([event for event in every if event.dream in gone])
     # what was dealt with by a dream that stands is not "undone" any more
     for candidate in book.done:
@@ -397,7 +417,7 @@ def _merged(memory: Memory, event: Event) -> Memory:
             file=event.file,
             line=event.line,
             sha256=event.sha256,
-            stands=memory.stands and event.file == memory.file and event.event != "move",
+            stands=memory.stands and (event.stands or (event.file == memory.file and event.event != "move")),
         )
     return replace(
         memory,

@@ -333,9 +333,15 @@ def fact_line(category: Category, text: str, since: str, *, is_dated: bool = Fal
 
 def page_line(file: str, front: Mapping[str, str]) -> str:
     """Return the line of the index that leads to a page which somebody else wrote."""
-    title = " ".join(front.get("name", "").split()) or file.removesuffix(".md").replace("_", " ").replace("-", " ")
+    title = " ".join(front.get("name", "").split()) or title_of_file(file)
     told = " ".join(front.get("description", "").split())
     return f"- [{title.translate(_BRACKETS)}]({file})" + (f": {told}" if told else "")
+
+
+def title_of_file(file: str) -> str:
+    """Return what a page without a title is called, by its name."""
+    words = file.removesuffix(".md").replace("_", " ").replace("-", " ")
+    return words[:1].upper() + words[1:]
 
 
 def pointer_line(file: str, number: int) -> str:

@@ -6,13 +6,13 @@ A memory stands in one place, for whatever an agent loads costs it room.
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from slowwave.memory.book import DECISIONS, SECTION, WORKING, Book, Memory, Standing, heading_on, own_line
 from slowwave.memory.folder import LOG, PAGE, PAGES, POINTER, pointer_line
 from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.model import Category
-from slowwave.memory.pages import line_cost, line_count, target_of
+from slowwave.memory.pages import in_style, line_cost, line_count, target_of
 from slowwave.quantities import counted
 
 # What an agent loses most by not knowing comes first.
@@ -38,14 +38,25 @@ _IN_CHARGE = re.compile(
 )
 # the blank line above our first heading
 _GAP = SECTION + "gap"
+FURTHER = "pages"
 _SECTIONS = {
     WORKING: "## Working here",
     "facts": "## Facts that cost time",
     DECISIONS: "## Decisions",
     "people": "## People and roles",
-    "pages": "## Further pages",
+    FURTHER: "## Further pages",
 }
-# below a heading of somebody else's, what leads to pages would seem to belong to it
+# what agents call these sections
+_MEANINGS = {
+    "how we work": WORKING,
+    "ways of working": WORKING,
+    "gotchas": "facts",
+    "pitfalls": "facts",
+    "decision log": DECISIONS,
+    "key decisions": DECISIONS,
+    "people": "people",
+    "team": "people",
+}
 _UNDATED = "Earlier"
 _HEADED = re.compile(rb"^##+ ", re.MULTILINE)
 
@@ -63,6 +74,8 @@ class IndexBlock:
     left_out: tuple[str, ...]
     warning: str = ""
     crowded_out: tuple[str, ...] = ()
+    # by the hash of a heading of somebody else's, the lines of ours that stand below it
+    under: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +90,9 @@ class Room:
     close: bool = False  # whether something stands right above our lines
     # how many of those lines are agents', and stay where they are since a dream that moved them was taken back
     left: int = 0
+    # by section of ours, the hash of the heading of somebody else's that means the same
+    under: Mapping[str, str] = field(default_factory=dict[str, str])
+    style: str = ""  # a pointer of somebody else's, whose marks ours get, or ""
 
     @property
     def is_over(self) -> bool:
@@ -125,17 +141,19 @@ def index_block(
     own = [m for m in memories if m.id not in refused]
     rows = _rows(own, inside, worth, lines or {})
     section = {m.id: _section(m) for m in own} if room.headed and len(rows) > _FEW else {}
-    apart = bool(section) and bool(_HEADED.search(room.people))
+    has_list = FURTHER in room.under
+    apart = bool(section) and bool(_HEADED.search(room.people)) and not has_list
+    titles = {name for name in section.values() if name not in room.under}
     on_pages = Counter(m.file for m in away)
     while True:
-        pointers = _pointers(on_pages, pages or {}, inside, refused)
-        taken, left = _fitting([*pointers, *rows], room, len(set(section.values())) + apart + room.close)
+        pointers = _pointers(on_pages, pages or {}, inside, refused, room.style)
+        taken, left = _fitting([*pointers, *rows], room, len(titles) + apart + room.close)
         gone = {ref for row in left for ref in row.refs}
         there = Counter(m.file for m in memories if m.id in gone or m.id in refused)
         if set(there) <= set(on_pages):
             break
         on_pages |= there
-    final = {row.refs: row.line for row in _pointers(there, pages or {}, inside, refused)}
+    final = {row.refs: row.line for row in _pointers(there, pages or {}, inside, refused, room.style)}
     kept = [replace(row, line=final.get(row.refs, row.line)) for row in taken]
     kept = [row for row in kept if not row.refs[0].startswith(POINTER) or row.refs in final]
     crowded = tuple(ref for row in left if row.is_theirs for ref in row.refs)
@@ -148,17 +166,28 @@ def index_block(
             "nothing else fits; shorten it by hand"
         )
     mine = [row for row in kept if not row.is_theirs]
-    if apart:
-        section |= {row.refs[0]: "pages" for row in mine if row.refs[0] not in section}
-    shown = _under_headings(mine, section, refused, in_order(before, worth))
+    if apart or has_list:
+        section |= {row.refs[0]: FURTHER for row in mine if row.refs[0].startswith((POINTER, PAGE))}
+    order = in_order(before, worth)
+    under = {
+        heading: _ranked([row for row in mine if section.get(row.refs[0]) == name], order)
+        for name, heading in room.under.items()
+    }
+    below = {row.refs[0]: heading for heading, rows in under.items() for row in rows}
+    shown = _under_headings([row for row in mine if row.refs[0] not in below], section, refused, order)
     if room.close and _GAP not in refused and shown and shown[0].refs[0].startswith(SECTION):
         shown = [_Row((_GAP,), ""), *shown]
     return IndexBlock(
         tuple(row.line for row in shown),
-        tuple(IndexEntry(ref, line_hash(row.line)) for row in shown for ref in row.refs),
+        tuple(
+            IndexEntry(ref, line_hash(row.line), below.get(row.refs[0], ""))
+            for row in (*shown, *(row for rows in under.values() for row in rows))
+            for ref in row.refs
+        ),
         tuple(m.id for m in memories if m.id in gone or m.id in refused),
         warning,
         crowded,
+        {heading: tuple(row.line for row in rows) for heading, rows in under.items() if rows},
     )
 
 
@@ -207,7 +236,8 @@ def by_heading(memories: Sequence[Memory], book: Book) -> dict[str, list[Memory]
         if entry.ref.startswith(SECTION):
             heading = _SECTIONS.get(entry.ref.removeprefix(SECTION), "").removeprefix("## ")
         elif memory := left.pop(entry.ref, None):
-            found.setdefault(heading, []).append(memory)
+            below = _SECTIONS[_section(memory)].removeprefix("## ") if entry.under else heading
+            found.setdefault(below, []).append(memory)
     for memory in sorted(left.values(), key=lambda memory: memory.status != "active"):
         found.setdefault(memory.place if memory.status == "active" else OVER, []).append(memory)
     return found
@@ -249,6 +279,12 @@ def in_order(before: Iterable[str], worth: Mapping[str, float]) -> list[str]:
     return found
 
 
+def section_of(title: str) -> tuple[str, bool]:
+    """Return the section of ours that a heading of others means, "" for none, and whether it has its very name."""
+    same = next((name for name, head in _SECTIONS.items() if head.casefold() == f"## {title}".casefold()), "")
+    return same or _MEANINGS.get(title.casefold(), ""), bool(same)
+
+
 def _section(memory: Memory) -> str:
     if memory.category == "decision":
         return DECISIONS
@@ -264,8 +300,7 @@ def _under_headings(
     rows: Iterable[_Row], section: Mapping[str, str], refused: set[str], order: Iterable[str]
 ) -> list[_Row]:
     """Return lines in their order, those of memories under the headings of their sections."""
-    rank = {ref: number for number, ref in enumerate(order)}
-    rows = sorted(rows, key=lambda row: rank.get(row.refs[0], -1))
+    rows = _ranked(rows, order)
     found = [row for row in rows if row.refs[0] not in section]
     for name, heading in _SECTIONS.items():
         lines = [row for row in rows if section.get(row.refs[0]) == name]
@@ -274,6 +309,11 @@ def _under_headings(
         found += [*gap, _Row((ref,), heading)] if lines and ref not in refused else []
         found += lines
     return found
+
+
+def _ranked(rows: Iterable[_Row], order: Iterable[str]) -> list[_Row]:
+    rank = {ref: number for number, ref in enumerate(order)}
+    return sorted(rows, key=lambda row: rank.get(row.refs[0], -1))
 
 
 def _fitting(rows: Sequence[_Row], room: Room, headings: int) -> tuple[list[_Row], list[_Row]]:
@@ -296,13 +336,14 @@ def _fitting(rows: Sequence[_Row], room: Room, headings: int) -> tuple[list[_Row
 
 
 def _pointers(
-    on_pages: Mapping[str, int], pages: Mapping[str, str], inside: Sequence[Memory], refused: set[str]
+    on_pages: Mapping[str, int], pages: Mapping[str, str], inside: Sequence[Memory], refused: set[str], style: str
 ) -> list[_Row]:
     """Return what leads to pages: to our own that hold something, to others', and where agents' lines lead."""
     own = {file: _Row((POINTER + file,), pointer_line(file, n)) for file in PAGES if (n := on_pages.get(file))}
     others = [_Row((PAGE + name,), line) for name, line in sorted(pages.items()) if name not in own]
     theirs = [_Row((m.id,), m.line, is_theirs=True) for m in inside if target_of(m.line)]
-    return [row for row in (*own.values(), *others) if row.refs[0] not in refused] + theirs
+    mine = (replace(row, line=in_style(row.line, style)) for row in (*own.values(), *others))
+    return [row for row in mine if row.refs[0] not in refused] + theirs
 
 
 def _rows(

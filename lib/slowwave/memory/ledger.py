@@ -40,6 +40,9 @@ EventKind = Literal[
     "update",  # its line was brought up to date where it stands
     "phrase",  # one line says several memories, or one in other words; it holds as long as they do
     "move",  # its line left the place where its writer had put it
+    # a heading went to the page ``file`` with all that stood below it, or is gone since nothing did; the first of its
+    # entries is the heading
+    "section",
     "dispute",  # a model found that it, or a candidate, contradicts a person's words: they are asked
     "drop",  # it left without a successor
     "rewritten",  # whoever wrote its line wrote it anew
@@ -79,11 +82,12 @@ class Sighting(msgspec.Struct, frozen=True):
     records: tuple[str, ...] = ()
 
 
-class IndexEntry(msgspec.Struct, frozen=True):
+class IndexEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line of the index: a memory's id or a file's name, and the hash of the line as rendered."""
 
     ref: str
     sha256: str
+    under: str = ""  # the hash of the heading of somebody else's below which it stands, "" among our own lines
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
@@ -110,6 +114,8 @@ class Event(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     sha256: str = ""
     writer: Writer = "slowwave"
     section: str = ""
+    stands: bool = False  # of a moved line: it stands on a page now as its writer put it, with its section
+    number: int = 0  # of a section, how many lines stood below its heading
     entries: tuple[IndexEntry, ...] = ()
     spans: tuple[tuple[str, str], ...] = ()
     undone: tuple[str, ...] = ()

@@ -90,6 +90,15 @@ def target_of(line: str) -> str:
     return found["file"].removeprefix("./") if found else ""
 
 
+def in_style(line: str, other: str) -> str:
+    """Return a pointer with the marks of another one around title and hook."""
+    mine, its = _POINTER.match(line), _POINTER.match(other)
+    if not mine or not its:
+        return line
+    sign = other[its.end("file") + 1 : its.start("hook")] if its["hook"] else ": "
+    return f"{other[0]} [{mine['title']}]({mine['file']})" + (f"{sign}{mine['hook']}" if mine["hook"] else "")
+
+
 def without_stale(text: str, pages: Container[str]) -> tuple[str, str]:
     """Return words without their links to pages that are not there, "" where they say nothing else, and the last page.
 
@@ -325,8 +334,13 @@ def split(data: bytes) -> list[bytes]:
     return data.split(b"\n")
 
 
-def own_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
+def own_lines(data: bytes, hashes: Iterable[str], apart: Container[str] = frozenset()) -> dict[int, str]:
     """Return which lines are own ones: line number -> hash, in file order.
+
+    Args:
+        data: the file.
+        hashes: of the lines that may be ours.
+        apart: those of them that stand below somebody else's headings.
 
     Each hash stands for one line. When a person has copied an own line, the first one is ours. The blank line between
     one of ours and a heading of ours is ours, too; that above the first heading is where the hash of one is among them.
@@ -341,9 +355,10 @@ def own_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:
                 wanted[digest] -= 1
                 found[number] = digest
         lines = split(data)
-        gaps = [n - 1 for n in found if lines[n].startswith(b"## ") and n - 2 in found and not lines[n - 1].strip()]
+        block = {n for n, digest in found.items() if digest not in apart}
+        gaps = [n - 1 for n in block if lines[n].startswith(b"## ") and n - 2 in block and not lines[n - 1].strip()]
         found |= dict.fromkeys(gaps, _BLANK)
-        first = min(found, default=0)
+        first = min(block, default=0)
         if has_gap and first and lines[first].startswith(b"## ") and not lines[first - 1].strip():
             found[first - 1] = _BLANK
     return dict(sorted(found.items()))
@@ -355,27 +370,57 @@ def without_own(data: bytes, hashes: Iterable[str]) -> bytes:
     return b"\n".join(line for number, line in enumerate(split(data)) if number not in own)
 
 
-def weave(data: bytes, old: Iterable[str], new: Sequence[str]) -> bytes:
+def weave(
+    data: bytes,
+    old: Iterable[str],
+    new: Sequence[str],
+    under: Mapping[str, Sequence[str]] | None = None,
+    apart: Container[str] = frozenset(),
+) -> bytes:
     """Return the file with its own lines replaced by the lines ``new``, which form one block.
 
     Args:
         data: the file as it is.
         old: hashes of the lines that may be ours.
         new: the lines that shall be there, without line ends.
+        under: by the hash of a heading of somebody else's, the lines that shall stand at the end of what is below it.
+        apart: hashes of those of our lines that stand so now.
 
-    The block stands where the first own line stood, else at the end. Lines of people keep their bytes and order. A
+    The block stands where its first line stood, else at the end. Lines of people keep their bytes and order. A
     file that has exactly these own lines in this order already stays as it is, also when a person has put lines of
     their own between them.
     """
-    own = own_lines(data, old)
-    if list(own.values()) == [line_hash(line) for line in new]:
-        return data
+    own = own_lines(data, old, apart)
     lines = split(data)
-    kept = [line for number, line in enumerate(lines) if number not in own]
-    at = min(own) if own else _end(lines)
+    numbers = [number for number in range(len(lines)) if number not in own]
+    kept = [lines[number] for number in numbers]
+    block = [number for number, digest in own.items() if digest not in apart]
+    first = min(block) if block else _end(lines)
+    at = sum(number < first for number in numbers)
     end = b"\r" if _is_crlf(kept) else b""
-    block = [line.encode("utf-8", "surrogateescape") + end for line in new]
-    return b"\n".join([*kept[:at], *block, *kept[at:]])
+    # what shall stand above which of the lines that stay
+    places: dict[int, list[str]] = {}
+    for heading, some in (under or {}).items():
+        places.setdefault(_foot(kept, heading, at), []).extend(some)
+    places.setdefault(at, []).extend(new)
+    every = [line for place in sorted(places) for line in places[place]]
+    if list(own.values()) == [line_hash(line) for line in every]:
+        return data
+    made: list[bytes] = []
+    for number in range(len(kept) + 1):
+        made += [line.encode("utf-8", "surrogateescape") + end for line in places.get(number, ())]
+        made += kept[number : number + 1]
+    return b"\n".join(made)
+
+
+def _foot(lines: Sequence[bytes], heading: str, at: int) -> int:
+    """Return the number of the line above which what belongs to a heading ends; our block stands above line ``at``."""
+    heads = headings(b"\n".join(lines))
+    start = next((n for n in heads if line_hash(lines[n].strip()) == heading), None)
+    if start is None:
+        return at
+    stop = min((n for n in (*heads, at, len(lines)) if n > start), default=len(lines))
+    return max(n for n in range(start, stop) if lines[n].strip()) + 1
 
 
 def _end(lines: Sequence[bytes]) -> int:

@@ -26,6 +26,7 @@ from slowwave.memory.folder import OWN_FOLDER, MemoryFolder
 from slowwave.memory.ledger import ARRANGED, REVIEW, Event, Sighting, read_ledger, undone_in
 from slowwave.memory.ledger import FILE as LEDGER
 from slowwave.memory.model import OF_VOICE, PASTED, QUOTED, RETRACTS, Evidence
+from slowwave.quantities import counted
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings
 
@@ -57,6 +58,7 @@ class Change(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind  # new, changed, replaced, dropped, or moved out of the full index to a page
     project: str  # key of the project
     memory: str  # id of the memory that it is about
+    memories: tuple[str, ...] = ()  # ids of the memories that moved with a section
     text: str  # what is remembered now; of what was dropped, what it was
     before: str = ""  # what was said in its place before, or ""
     why: str = ""  # why it was dropped, changed or moved, or ""
@@ -164,7 +166,7 @@ def in_words(numbers: Mapping[Kind, int]) -> str:
         number, kind = parts[0].split(" ", 1)
         parts[0] = f"{number} {kind} {'memory' if number == '1' else 'memories'}"
     if moved := numbers.get("moved"):
-        parts.append(f"{moved:,} {'line' if moved == 1 else 'lines'} moved to pages")
+        parts.append(f"{moved:,} moved to pages")
     return ", ".join(parts) or "nothing new"
 
 
@@ -259,7 +261,7 @@ class _Telling:
         self._others: list[tuple[Kind, Event, str, str]] = []
         self._ended: list[Event] = []
 
-    def take(self, event: Event) -> None:
+    def take(self, event: Event) -> None:  # noqa: C901 - one kind of event after the other
         """Take the next event of the dream."""
         before = self._said.get(event.memory)
         was = before.text if before else ""
@@ -272,7 +274,11 @@ class _Telling:
                 self._others.append(("changed", event, was, ""))
             case "merge":
                 self.dream.again += 1
+            case "move" if event.stands:
+                pass  # its section tells of it
             case "move" if event.reason != ARRANGED:
+                self._others.append(("moved", event, "", event.reason))
+            case "section" if event.file:
                 self._others.append(("moved", event, "", event.reason))
             case "supersede":
                 self._ended.append(event)
@@ -304,17 +310,24 @@ class _Telling:
         return self.dream
 
     def _change(self, kind: Kind, event: Event, before: str, why: str) -> Change:
+        moved = tuple(entry.ref for entry in event.entries if entry.ref)
         return Change(
             kind=kind,
             project=self.dream.project,
             memory=event.memory,
-            text=event.text,
+            memories=moved,
+            text=told_section(event) if event.event == "section" else event.text,
             before=before,
             why=why,
             category=event.category,
             confidence=event.confidence,
             sessions=number_of_sessions(event.sightings),
         )
+
+
+def told_section(event: Event) -> str:
+    """Return what a screen calls a section that moved: ``the section Frontend, 9 lines, to frontend.md``."""
+    return f"the section {event.text}, {counted(event.number, 'line')}, to {event.file}"
 
 
 def number_of_sessions(sightings: Iterable[Sighting]) -> int:

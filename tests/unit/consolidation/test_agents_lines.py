@@ -234,7 +234,7 @@ def test_an_index_of_an_agent_comes_within_its_limits_and_new_memories_find_room
     told = [change for change in dream.changes if change.kind == "moved"]
     assert sorted(change.text for change in told) == sorted(item.text for item in moved)
     assert {change.why for change in told} == {"the index is full: it is in project.md now"}
-    assert in_words({"moved": len(told)}) == f"{len(told)} lines moved to pages"
+    assert in_words({"moved": len(told)}) == f"{len(told)} moved to pages"
     again = folder.everything()
     assert folder.dream().dream_ids == []
     assert folder.everything() == again

@@ -116,18 +116,32 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
     assert (CHOSEN in everywhere, CHANGED in everywhere) == (False, True)
     assert not set(DATED) & set(everywhere)
     assert "- Yesterday (2026-11-09) we moved the docs to mkdocs" in everywhere
-    assert "- [Dana](user_dana.md): who works here" in index
+    assert "- [Dana](user_dana.md) - who works here" in index
     # nothing else went, and everything stands in one place
     assert all(everywhere.count(line) == 1 for line in LINES)
-    assert sum("(project.md)" in line for line in index) == 1
-    # what is new stands under what it is
-    at = index.index("## Working here")
-    assert index[at:] == [
-        "## Working here",
+    assert sum("(parts.md)" in line for line in index) == 1
+    # a part that is too long keeps its beginning, and its end is in its order on a page of its name
+    end = [line for line in folder.read("parts.md").splitlines() if line.startswith("- ")]
+    assert end == [line for line in before["MEMORY.md"].decode().splitlines() if line in set(end)]
+    # what is new stands under what it is, below the client's own heading where there is one
+    assert index[2:15] == [
+        "## How we work",
+        "",
+        "- Ask Priya before you touch billing",
         "- Never force-push to main",
         "- The user prefers tabs over spaces",
         "- Run `make test` before each commit",
         "",
+        "## Pages",
+        "",
+        "- [Deploying](deploy.md) - how a release goes out",
+        "- [Work log](worklog.md) - what was done when, task by task (2 notes)",
+        index[13],
+        "- [Dana](user_dana.md) - who works here",
+    ]
+    assert index[13].startswith(f"- [Parts](parts.md) - {len(end)} lines: ")
+    at = index.index("## Facts that cost time")
+    assert index[at:] == [
         "## Facts that cost time",
         "- The API listens on port 8080",
         "",
@@ -136,18 +150,12 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
         "",
         "## People and roles",
         "- Dana owns the search service",
-        "",
-        # not below the last heading of the client's, which they have nothing to do with
-        "## Further pages",
-        "- [Project](project.md): facts about this project (88 memories)",
-        "- [Work log](worklog.md): what was done when, task by task (2 notes)",
-        "- [Dana](user_dana.md): who works here",
     ]
     told = {item.target for item in report.items}
     assert {m.id for m in read_book(folder.memory).memories.values()} <= told
     phases = report.phases["-p"]
     assert phases.lines == {"agent": 265, "person": 6}
-    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 12, 90)
+    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 12, 87)
     # twice is once, and undone as it was
     after = folder.everything()
     assert not folder.dream().dream_ids

@@ -63,6 +63,7 @@ class Gone:
     # ids of the candidates and memories that rest on them: they stay as they are
     kept: set[str] = field(default_factory=set[str])
     shown: set[str] = field(default_factory=set[str])  # hashes of the lines that show these
+    titles: set[str] = field(default_factory=set[str])  # headings of sections that name a subject
 
     @property
     def hashes(self) -> set[str]:
@@ -75,7 +76,7 @@ class Gone:
 
     def __bool__(self) -> bool:
         """Say whether anything goes."""
-        return bool(self.candidates or self.memories or self.paths)
+        return bool(self.candidates or self.memories or self.paths or self.titles)
 
 
 def plan_own(
@@ -282,6 +283,7 @@ def what_goes(memory: Path, sessions: Collection[str], speaks: Speaks, held: Col
     gone.candidates = {
         c.id for c in candidates if c.session.id in gone.sessions or _names(speaks, c.text, c.key, c.value)
     } - gone.kept
+    gone.titles = {e.text for e in events if e.event == "section" and _names(speaks, e.text)}
     known = {c.id: c for c in candidates}
     _memories(gone, events, known, speaks)
     _lines(gone, memory, events, candidates)
@@ -355,6 +357,7 @@ def filtered(event: Event, gone: Gone) -> Event:
         evidence=tuple(e for e in event.evidence if not _is_gone(e, gone)),
         entries=tuple(e for e in event.entries if e.ref not in gone.memories),
         sessions=tuple(s for s in event.sessions if s not in gone.sessions),
+        text="" if event.event == "section" and event.text in gone.titles else event.text,
         successor="" if event.successor in gone.memories else event.successor,
     )
 
