@@ -1,6 +1,6 @@
 """What operations amount to: events for the ledger, and every memory file as it shall be. A pure function."""
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +24,7 @@ from slowwave.memory.book import (
 )
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.folder import INDEX, PAGE, PAGES, TOPICS, fact_line, new_index_file, new_topic_file, page_line
+from slowwave.memory.foreign import bare
 from slowwave.memory.index import (
     FURTHER,
     MARGIN,
@@ -45,6 +46,7 @@ from slowwave.memory.pages import (
     linked,
     own_lines,
     split,
+    stale_in,
     standing_lines,
     statements,
     target_of,
@@ -120,7 +122,18 @@ def amount_of(
     if pages.entries != (*state.book.index, *state.book.heads):
         events.append(_event("index", stamp, entries=pages.entries))
     moved = {memory.id: why for memory, why in pages.moved}
-    return Outcome(tuple(events), pages.files, state.book.after(events), pages.warnings, moved, pages.sections)
+    warnings = (*pages.warnings, *(_stale({**state.files, **pages.files}) if events else ()))
+    return Outcome(tuple(events), pages.files, state.book.after(events), warnings, moved, pages.sections)
+
+
+def _stale(files: Mapping[str, bytes | None]) -> Iterator[str]:
+    """Yield what is to be said of lines that lead to pages which are not there, and stay since they say more."""
+    there = {name for name, data in files.items() if data is not None}
+    for name in sorted(there - {EXTRACTED}):
+        for line in split(files[name] or b""):
+            text = bare(line)
+            for page in stale_in(text, there):
+                yield f'{name} leads to {page}, which is not there; the line says more and stays: "{text[:_SHOWN]}"'
 
 
 def _facts(operations: Sequence[Operation], state: State, candidates: Mapping[str, Candidate]) -> dict[str, Fact]:
@@ -233,6 +246,8 @@ def _changed(operation: Operation, fact: Fact, fields: dict[str, object], stamp:
 # a part of the index in which some lines, and such a share of them, tell of one task is a log; one line tells where it
 # is a greater share
 _SOME, _MANY, _MOST = 2, 1 / 4, 1 / 3
+# so much of a line is quoted in a warning
+_SHOWN = 100
 _EMPTY = "nothing stood below it"
 # a smaller share of what an index may hold is read at a glance, in whatever order
 _LARGE = 1 / 4

@@ -37,13 +37,20 @@ _POINTER = re.compile(
 _LINK = re.compile(r"\]\((?P<file>[^()\s#:]+\.md)(?:#[^()\s]*)?\)|\[\[(?P<wiki>[^\]|#]+)\]\]")
 # a link to a page beside this one; what has a folder, or a name like README.md, may stand in the repository
 _BESIDE = re.compile(r"\[(?P<title>[^\[\]]+)\]\((?:\./)?(?P<file>(?![A-Z_]+\.)[^()\s#:/]+\.md)\)")
+# its bare name, which leads there where a line says nothing but that
+_BARE = re.compile(
+    r"(?<![\w/.`(\[-])(?:\./)?(?P<file>(?!(?:readme|changelog|contributing|license|security|claude|agents)\.)"
+    r"[a-z0-9][\w-]*\.md)(?![\w/`)\]])"
+)
 _LEADS = r"(?:see|read|look at|more (?:is )?in|details(?: are)?:? (?:in )?)(?: also)? ?"
 _ABOUT = r"(?: (?:for|on|about|before)\b[^.;()]*)?"
 # with \0 for the link: nothing but the pointer; then what leads to it as a part of a sentence
 _ALONE = re.compile(
     rf"(?:(?:[\w-]+ ){{1,4}}(?:is|are) (?:described |documented )?in |{_LEADS})\0{_ABOUT}\.?", re.IGNORECASE
 )
+_BARELY = re.compile(rf"{_LEADS}\0{_ABOUT}\.?", re.IGNORECASE)
 _ASIDE = re.compile(rf" ?\({_LEADS}\0\)|(?:[.;,:]| [-\u2013\u2014]) {_LEADS}\0{_ABOUT}(?=[.;]?$)", re.IGNORECASE)
+_BEFORE = re.compile(_LEADS + r"$", re.IGNORECASE)
 _FIELD = re.compile(r"^\s*(?P<name>[\w-]+):\s*(?P<value>.*?)\s*$")
 _KINDS = frozenset({"user", "feedback", "project", "reference"})
 
@@ -115,7 +122,17 @@ def without_stale(text: str, pages: Container[str]) -> tuple[str, str]:
         if _ALONE.fullmatch(marked):
             return "", gone
         text = _ASIDE.sub("", marked, count=1).replace("\0", link["title"])
+    for name in _BARE.finditer(text):
+        if name["file"] not in pages and _BARELY.fullmatch(text.replace(name[0], "\0", 1)):
+            return "", name["file"]
     return text, gone
+
+
+def stale_in(text: str, pages: Container[str]) -> list[str]:
+    """Return the pages that words lead to and that are not there: links, and bare names behind "see"."""
+    links = [link["file"] for link in _BESIDE.finditer(text)]
+    bare = [name["file"] for name in _BARE.finditer(text) if _BEFORE.search(text[: name.start()])]
+    return [file for file in dict.fromkeys((*links, *bare)) if file not in pages]
 
 
 def standing_lines(data: bytes, hashes: Iterable[str]) -> dict[int, str]:

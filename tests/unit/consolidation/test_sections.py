@@ -197,3 +197,26 @@ def test_an_empty_heading_of_a_person_stays() -> None:
     assert without_empty(data, {line_hash(b"### B")}, [], ())[0] == b"# M\n\n## A\n\n## C\n- c\n"
     assert without_empty(data, {line_hash(b"## A"), line_hash(b"### B")}, [], ())[0] == b"# M\n\n## C\n- c\n"
     assert without_empty(data, {line_hash(b"## A")}, [], ())[0] == data
+
+
+def test_a_line_that_only_points_to_a_page_that_is_gone_goes(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    gone = ["- See tariff-rules.md for rounding, length classes and the season borders", "- see [Numbers](perf.md)"]
+    stay = [
+        "- See deploy.md for the release steps",
+        "- See docs/adr.md for the reasons",
+        "- See CONTRIBUTING.md for the rules",
+        "- Before a release see old-plan.md, then ask for an ok",
+        "- The generator writes report.md into the build folder",
+    ]
+    text = ["# Memory", "", *gone, *stay, "", "See [Harbours](harbours.md) for the list. In short:", "", "1. One"]
+    folder.agent_writes("deploy.md", "# Deploy\n\n- Tag, then release\n", at="2026-11-16T09:00:00.000Z")
+    folder.agent_writes("MEMORY.md", "\n".join(text) + "\n")
+    report = folder.dream()
+    index = folder.read("MEMORY.md").splitlines()
+    assert not set(gone) & set(index)
+    assert set(stay) <= set(index)
+    assert report.warnings == [
+        f'-p: MEMORY.md leads to {page}, which is not there; the line says more and stays: "{line}"'
+        for page, line in (("old-plan.md", stay[3][2:]), ("harbours.md", text[-3]))
+    ]
