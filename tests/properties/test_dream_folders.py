@@ -40,6 +40,15 @@ def said(chance: random.Random) -> str:
     return f"{chance.choice(('- ', '- ', '* ', ''))}{text}"
 
 
+def headed(chance: random.Random) -> list[str]:
+    """Return what may stand above a line: mostly nothing, else a heading of an agent's, perhaps with steps."""
+    if chance.random() > 0.08:
+        return []
+    title = chance.choice((*SUBJECTS, "Commands", "Decisions", "Topic files", "2026-11-09", "Notes", "Project"))
+    steps = ["1. first", "2. second", ""] if chance.random() < 0.3 else []
+    return ["", f"{chance.choice(('##', '##', '##', '###', '#'))} {title}", *chance.choice(([""], [])), *steps]
+
+
 def typed(chance: random.Random, number: int) -> str:
     """Return a line that only a person has written."""
     return f"{said(chance)}, says Ada ({number})" if chance.random() < 0.9 else chance.choice(OTHER)
@@ -53,6 +62,8 @@ def filled(folder: Folder, chance: random.Random) -> list[bytes]:
         most = chance.choice((5, 20, 260)) if name == "MEMORY.md" else 12
         lines = [said(chance) for _ in range(chance.randrange(1, most))]
         lines += [f"- [Gone](gone{n}.md) - a hook" for n in range(chance.randrange(3))]
+        if chance.random() < 0.6:
+            lines = [line for one in lines for line in (*headed(chance), one)]
         front = f"---\nname: {name}\ndescription: d\ntype: {chance.choice(('user', 'project'))}\n---\n\n"
         start = front if name != "MEMORY.md" and chance.random() < 0.5 else ""
         if chance.random() < 0.2:

@@ -396,7 +396,8 @@ def tidied(state: State) -> Tidied:
     """Return what is done with the lines that stand where agents put them."""
     found = Tidied()
     same = _Same(state)
-    for memory in sorted(state.standing, key=_precedence):
+    new = {event.memory for event in state.adopted}
+    for memory in sorted(state.standing, key=lambda m: _precedence(m, is_new=m.id in new)):
         target = target_of(memory.line) if memory.stands else ""
         said = _brought_up(memory, state)
         if target:
@@ -443,8 +444,8 @@ def _brought_up(memory: Memory, state: State) -> _Said:
     return _Said(dated(text, at, is_note=True), stale=stale)
 
 
-def _precedence(memory: Memory) -> tuple[bool, bool, str, str]:
-    return not memory.is_from_person, memory.stands, memory.valid_from, memory.id
+def _precedence(memory: Memory, *, is_new: bool) -> tuple[bool, bool, str, bool, str]:
+    return not memory.is_from_person, memory.stands, memory.valid_from, is_new, memory.id
 
 
 def _pointer(memory: Memory, target: str, state: State) -> Operation:

@@ -21,7 +21,7 @@ from slowwave.memory.candidates import waiting as waiting_now
 from slowwave.memory.effects import read_effects
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import reconciled, shown_before
-from slowwave.memory.folder import INDEX, PAGES, STATE_FILE, digest, read_or_none, read_texts
+from slowwave.memory.folder import INDEX, PAGE, PAGES, POINTER, STATE_FILE, digest, read_or_none, read_texts
 from slowwave.memory.foreign import foreign_lines, known_numbers, read_foreign, strange_files
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import VERSION, Event, Sighting, Writer, line_hash, parse_ledger
@@ -200,13 +200,17 @@ def orient(
     else:
         removed += unshown
     back |= {m.id for m in unshown} if is_accident else set[str]()
+    out = _unindexed(files, book, owned, {m.id for m in standing} - back)
+    if by_agent or is_accident:
+        # whoever wrote the index anew said nothing about what leads to pages
+        out = tuple(ref for ref in out if not ref.startswith((PAGE, POINTER)))
     return State(
         book=book,
         files=files,
         standing=tuple(standing),
         edited=tuple(edited),
         removed=tuple(removed),
-        unindexed=_unindexed(files, book, owned, {m.id for m in standing} - back),
+        unindexed=out,
         foreign=tuple(foreign),
         writers=dict(writers or {}),
         rewritten=tuple(rewritten),
@@ -317,12 +321,23 @@ def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[
             author = authors.of(file, one)
             # a secret in a page is not copied anywhere
             if author.writer == "agent" and NAMELESS(one.line) == one.line:
-                found.append(_adopted(file, one, author, kind, digest, numbers[digest]))
+                name = _name_of(file, digest, numbers[digest], book)
+                found.append(_adopted(file, one, author, kind, digest, name))
                 numbers[digest] += 1
     return found
 
 
-def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, number: int) -> Event:
+def _name_of(file: str, digest: str, number: int, book: Book) -> str:
+    """Return the id of a line of a file; what stands on a page since its section went there keeps its own."""
+    while True:
+        name = "a" + hashlib.sha256(f"{file}\x1f{digest}\x1f{number}".encode()).hexdigest()[:11]
+        known = book.memories.get(name)
+        if not (known and known.status == "active" and known.stands and known.file != file):
+            return name
+        number += 1
+
+
+def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, name: str) -> Event:
     from slowwave.extraction.classifier import weights  # noqa: PLC0415 - as above
 
     category = _category(one, kind)
@@ -344,7 +359,7 @@ def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, 
         event="adopt",
         dream="",
         at="",
-        memory="a" + hashlib.sha256(f"{file}\x1f{digest}\x1f{number}".encode()).hexdigest()[:11],
+        memory=name,
         category=category,
         text=one.text,
         key=key,

@@ -220,3 +220,21 @@ def test_a_line_that_only_points_to_a_page_that_is_gone_goes(tmp_path: Path) -> 
         f'-p: MEMORY.md leads to {page}, which is not there; the line says more and stays: "{line}"'
         for page, line in (("old-plan.md", stay[3][2:]), ("harbours.md", text[-3]))
     ]
+
+
+def test_an_agent_that_writes_its_old_index_again_has_nothing_twice(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    before = full(folder, "", "## Onboarding", "", "1. Ask for a key", "2. Log in", "", "See below.")
+    folder.dream()
+    after = folder.everything()
+    folder.agent_writes("MEMORY.md", "\n".join(before) + "\n", at="2026-11-25T09:00:00.000Z")
+    folder.clock.advance(days=8)
+    folder.dream(max_loss=1.0)
+    assert all(
+        folder.everything()[name] == data for name, data in after.items() if name not in ("MEMORY.md", "extracted.md")
+    )
+    index = folder.read("MEMORY.md")
+    assert len(index.splitlines()) <= 200
+    moved = [name for name in PARTS if (folder.memory / f"{name}.md").exists()]
+    assert not [name for name in moved if f"- The {name} reads" in index]
+    assert all(f"]({name}.md) - 30 lines" in index for name in moved)
