@@ -429,11 +429,14 @@ def _in_order(
     own: Sequence[Memory], lines: Mapping[str, str], data: bytes | None, before: Book, standing: Standing
 ) -> list[Memory]:
     """Return what stands on a page, best first; what stood there in an order only moves for a reason."""
-    ids = {line_hash(line): one for one, line in lines.items()}
+    worth = worths(own, standing)
+    # of the same words the one that is worth most has the line
+    ids = {line_hash(lines[one]): one for one in reversed(worth)}
+    leads = set(ids.values())
     name = own[0].file if own else ""
     present = [ids[h] for h in own_lines(data or b"", before.page_lines(name)).values() if h in ids]
     by_id = {m.id: m for m in own}
-    return [by_id[one] for one in in_order(present, worths(own, standing))]
+    return [by_id[one] for one in in_order(present, {one: worth[one] for one in worth if one in leads})]
 
 
 def _page(name: str, old: bytes | None, ours: Sequence[str], lines: Sequence[str]) -> bytes | None:

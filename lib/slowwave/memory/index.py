@@ -210,7 +210,10 @@ def page_lines(
     else:
         parts, titles = {m.id: _section(m) for m in memories}, _SECTIONS
     is_headed = len(memories) > _FEW and len(set(parts.values())) > 1
-    rows = {lines[m.id]: m for m in memories}
+    # of the same words one line
+    rows: dict[str, Memory] = {}
+    for memory in memories:
+        rows.setdefault(lines[memory.id], memory)
     if not is_headed:
         return [(m.id, line) for line, m in rows.items()]
     found: list[tuple[str, str]] = []
@@ -267,6 +270,14 @@ def in_order(before: Iterable[str], worth: Mapping[str, float]) -> list[str]:
         before: the order so far.
         worth: by name, the most first.
     """
+    order, last = _moved_up(before, worth), list[str]()
+    while order != last:
+        # what moved up may leave others behind that outdo what is above them now
+        order, last = _moved_up(order, worth), order
+    return order
+
+
+def _moved_up(before: Iterable[str], worth: Mapping[str, float]) -> list[str]:
     found: list[str] = []
     for name in dict.fromkeys(name for name in before if name in worth):
         outdone = (n for n, other in enumerate(found) if worth[name] > worth[other] + MARGIN)
