@@ -555,7 +555,8 @@ def _least(
         if some and len(some.body) > 1:
             found.append(some)
     worth = worths(inside, standing)
-    mean = {one: _mean([worth[owner[n].id] for n in one.numbers if n in by_number]) for one in found}
+    every = _mean(worth.values(), NOTED)
+    mean = {one: _mean((worth[owner[n].id] for n in one.numbers if n in by_number), every) for one in found}
     usual = [one for one in found if not one.is_at_work]
     loose = [m for m in crowded if not any(owner.get(n) is m for one in found for n in one.numbers)]
     some = usual or ([] if loose else found)
@@ -569,9 +570,10 @@ def _least(
     return (min if enough else max)(enough or near, key=lambda one: len(one.lines)), []
 
 
-def _mean(values: Sequence[float]) -> float:
-    """Return the mean worth of the entries of a section; one without entries counts like a usual note."""
-    return sum(values) / len(values) if values else NOTED
+def _mean(values: Iterable[float], usual: float) -> float:
+    """Return the mean of what entries are worth; without any, what they usually are."""
+    found = list(values)
+    return sum(found) / len(found) if found else usual
 
 
 def _logs(data: bytes, before: Mapping[str, Memory], stands: Sequence[Memory], done: Collection[str]) -> set[str]:
@@ -676,8 +678,11 @@ def _unlinked(folder: _Folder, after: Book, index: bytes) -> dict[str, str]:
             given[one.file].add(one.entries[0].sha256)
     found: dict[str, str] = {}
     for name, data in folder.files.items():
-        if name not in led_to and data and statements(without_own(data, folder.before.page_lines(name))):
-            front, moved = front_of(data), given.get(name, set()) | after.sections.get(name, {}).keys()
+        moved = given.get(name, set()) | after.sections.get(name, {}).keys()
+        if name in led_to or not data:
+            continue
+        if moved or statements(without_own(data, folder.before.page_lines(name))):
+            front = front_of(data)
             said = {m.sha256: m.text for m in folder.before.active if m.file == name and m.stands}
             told = pointer_to(name, data, moved, said) if moved and not front else ""
             found[name] = told or page_line(name, front)

@@ -173,6 +173,8 @@ def with_section(data: bytes | None, section: Section, *, is_first: bool = False
         del body[0]
     stop = next((n for n, level in heads.items() if n > at and level <= heads[at]), len(lines))
     last = max(n for n in range(at, stop) if lines[n].strip())
+    if {line.strip() for line in body} <= {line.strip() for line in lines[at:stop]}:
+        return data or b""  # written anew where it had stood before
     if is_first:
         last = at + (last > at and not lines[at + 1].strip())
     return b"\n".join(

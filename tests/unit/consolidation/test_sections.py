@@ -15,6 +15,7 @@ from tests.unit.consolidation.folders import Folder
 
 PARTS = ("importer", "exporter", "mailer", "scheduler", "billing", "search", "gateway")
 COMMANDS = tuple(f"- `make {part}` - starts the {part}" for part in PARTS)
+STEPS = ["## Onboarding", "", *(f"{n}. Do step {n}" for n in range(1, 15))]
 POINTER = "- [Deploying](deploy.md) - how a release goes out"
 
 
@@ -53,7 +54,7 @@ def section_of(text: str, heading: str) -> list[str]:
 
 def test_whole_sections_leave_a_full_index_and_come_back_with_an_undo(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    before = full(folder, "", "## Onboarding", "", "1. Ask for a key", "2. Log in", "", "See below.")
+    before = full(folder, "", *STEPS)
     files = folder.everything()
     report = folder.dream()
     index = folder.read("MEMORY.md")
@@ -72,21 +73,20 @@ def test_whole_sections_leave_a_full_index_and_come_back_with_an_undo(tmp_path: 
     assert all(section_of(index, f"## {n.title()}")[1:] == part(n, 30) for n in PARTS if n not in moved)
     assert section_of(index, "## Commands")[1:] == list(COMMANDS)
     assert section_of(index, "## Topic files")[1] == POINTER
-    steps = ["## Onboarding", "", "1. Ask for a key", "2. Log in", "", "See below."]
-    assert folder.read("onboarding.md").splitlines() == steps
+    assert folder.read("onboarding.md").splitlines() == STEPS
     assert len(section_of(index, "## Topic files")) == 3 + len(moved)
 
     # one line a section on screens, with all ids; every entry is accounted for once
     (dream,) = dreams_of(MemoryFolder("p", folder.memory, ()), read_ledger(folder.memory))
     shown = [change for change in dream.changes if change.kind == "moved"]
     told = [f"the section {n.title()}, 30 lines, to {n}.md" for n in sorted(moved)]
-    assert [c.text for c in shown] == [*told, "the section Onboarding, 3 lines, to onboarding.md"]
+    assert [c.text for c in shown] == [*told, "the section Onboarding, 14 lines, to onboarding.md"]
     assert {c.why for c in shown} == {f"the index had {len(before)} lines, 200 are loaded"}
     entries = {m.id: m for m in read_book(folder.memory).memories.values()}
     assert all(
         entries[one].file == f"{name}.md" for name, c in zip(sorted(moved), shown, strict=False) for one in c.memories
     )
-    assert sum(len(change.memories) for change in shown) == 30 * len(moved) + 1
+    assert sum(len(change.memories) for change in shown) == 30 * len(moved)
     targets = Counter(item.target for item in report.items)
     assert all(targets[one] == 1 for one in entries)
 
@@ -224,7 +224,7 @@ def test_a_line_that_only_points_to_a_page_that_is_gone_goes(tmp_path: Path) -> 
 
 def test_an_agent_that_writes_its_old_index_again_has_nothing_twice(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
-    before = full(folder, "", "## Onboarding", "", "1. Ask for a key", "2. Log in", "", "See below.")
+    before = full(folder, "", *STEPS)
     folder.dream()
     after = folder.everything()
     folder.agent_writes("MEMORY.md", "\n".join(before) + "\n", at="2026-11-25T09:00:00.000Z")
@@ -238,3 +238,13 @@ def test_an_agent_that_writes_its_old_index_again_has_nothing_twice(tmp_path: Pa
     moved = [name for name in PARTS if (folder.memory / f"{name}.md").exists()]
     assert not [name for name in moved if f"- The {name} reads" in index]
     assert all(f"]({name}.md) - 30 lines" in index for name in moved)
+
+
+def test_what_every_session_needs_leaves_last(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    rules = [f"- Name table {n} of the schema in plural" for n in range(60)]
+    full(folder, "", "## Naming rules", "", *rules, lines=20)
+    folder.dream()
+    assert section_of(folder.read("MEMORY.md"), "## Naming rules")[1:] == rules
+    assert not (folder.memory / "naming-rules.md").exists()
+    assert (folder.memory / "importer.md").exists()
