@@ -30,10 +30,21 @@ from slowwave.memory.index import (
     MARGIN,
     IndexBlock,
     Room,
+    Section,
     in_order,
     index_block,
+    is_called_list,
+    is_list,
+    page_for,
     page_lines,
+    pointer_to,
     section_of,
+    sections,
+    tail,
+    title_of,
+    with_section,
+    without_empty,
+    without_section,
     worths,
 )
 from slowwave.memory.ledger import ARRANGED, FULL, VERSION, Event, EventKind, IndexEntry, line_hash
@@ -53,19 +64,6 @@ from slowwave.memory.pages import (
     weave,
     with_lines,
     without_own,
-)
-from slowwave.memory.sections import (
-    Section,
-    is_called_list,
-    is_list,
-    page_for,
-    pointer_to,
-    sections,
-    tail,
-    title_of,
-    with_section,
-    without_empty,
-    without_section,
 )
 from slowwave.quantities import counted
 from slowwave.settings import ConsolidationSettings
@@ -393,7 +391,7 @@ class _Folder:
             section.title,
             page,
             (*(IndexEntry("", part_key(line)) for line in rows), *(IndexEntry(m.id, m.sha256) for m in mine.values())),
-            len(section.body),
+            sum(not line.startswith(b"#") for line in section.body),
         )
         files = {
             **self.files,

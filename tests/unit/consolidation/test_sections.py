@@ -7,8 +7,8 @@ import pytest
 
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import MemoryFolder
+from slowwave.memory.index import page_for, sections, without_empty, without_section
 from slowwave.memory.ledger import read_ledger
-from slowwave.memory.sections import page_for, sections, without_empty, without_section
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import dreams_of
 from tests.unit.consolidation.folders import Folder
