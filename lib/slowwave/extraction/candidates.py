@@ -157,7 +157,7 @@ def _cut(text: str, most: int) -> str:
 # become a memory. Texts are redacted and shortened.
 
 QUARANTINE_FILE = "quarantine.jsonl"
-MAX_TEXT = 240
+MAX_TEXT = 320
 
 
 class Quarantined(msgspec.Struct, frozen=True):

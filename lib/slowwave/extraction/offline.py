@@ -37,8 +37,10 @@ from slowwave.reading.statements import (
 
 MOST_CHARS = 300
 # a message of so many is told as a whole
-WHOLE_CHARS = MAX_TEXT
+WHOLE_CHARS = 240
 _LEAD_CHARS = 70
+# a longer question is told without what led to it
+_QUESTION_CHARS = 150
 _SHORTEST_SUBJECT = 3
 _LEAST_EXPLAINED = 4
 _ENDS = (".", "!", "?", "\u3002")
@@ -75,19 +77,17 @@ def standing(statement: Statement) -> str:
 
 
 def choice(chosen: Chosen) -> str:
-    """Return what was chosen in a dialog with what it needs to be understood.
+    """Return what was chosen in a dialog with what it needs to be understood: what was asked, and what it means.
 
-    That is the dialog's title and what the option was said to mean, where these tell what it is about; else the
-    question stands before it. Of the meaning there are as many sentences as there is room for.
+    The question says what it is about. Where it says next to nothing ("Which one?"), the dialog's title and what the
+    option was said to mean take its place. Of the meaning there are as many sentences as there is room for.
     """
-    question, title = plain(chosen.question), plain(chosen.header)
-    asked = [one for one in sentences(question) if one.endswith(("?", "\uff1f"))]
-    question = asked[-1] if asked and len(question) > MOST_CHARS // 2 else question
+    question, title = _asking(plain(chosen.question)), plain(chosen.header)
     options = [(_RECOMMENDED.sub("", plain(one.label)), plain(one.description)) for one in chosen.chosen]
-    if title and len(options) == 1 and _explains(options[0][1], question):
+    if title and len(options) == 1 and options[0][1] and len(contents_of(question)) < _LEAST_EXPLAINED:
         ((label, meaning),) = options
         return _with_room(f"{title}: {label}{'' if label.endswith(_ENDS) else '.'}", meaning, " {}")
-    if title and title.casefold() not in question.casefold():
+    if title and len(title) + len(question) < _QUESTION_CHARS and title.casefold() not in question.casefold():
         question = f"{title}: {question}"
     if len(options) == 1:
         return _with_room(f"{question} \u2192 {options[0][0]}", options[0][1], " ({})")
@@ -100,10 +100,14 @@ def choice(chosen: Chosen) -> str:
     return whole if len(whole) <= MAX_TEXT or not title else _with_end(f"{title}:", answer)
 
 
-def _explains(meaning: str, question: str) -> bool:
-    """Say whether what an option was said to mean tells by itself what the question was about."""
-    words = contents_of(meaning)
-    return len(words) >= _LEAST_EXPLAINED and bool(words & contents_of(question))
+def _asking(question: str) -> str:
+    """Return the part of a question that asks; with the sentence before it, where it says next to nothing alone."""
+    every = sentences(question)
+    at = next((at for at, one in reversed(list(enumerate(every))) if one.endswith(("?", "\uff1f"))), -1)
+    if at < 0 or len(question) <= _QUESTION_CHARS:
+        return question
+    is_alone = at == 0 or len(contents_of(every[at])) >= _LEAST_EXPLAINED
+    return every[at] if is_alone else f"{every[at - 1]} {every[at]}"
 
 
 def _with_end(text: str, answer: str) -> str:
@@ -134,6 +138,8 @@ _TAKEN_BACK = 0.95
 _SETTLED = 0.7
 # of the likeliest findings readers wanted every other one
 _FOUND = 0.45
+# what is less likely worth keeping is for the moment
+_PASSING = 0.1
 # what a person typed behind a command that is for nothing else
 _ASKED = 0.99
 # what a person asks to be remembered in so many words, where it sounds like more than a matter of the moment
@@ -210,29 +216,43 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
     source, origin = _CHANNELS[said.channel == "refusal"]
     others = theirs(every, known)
     pasted = PASTED if is_pasted(documents(every, known)) else ""
-    # of a short message all sentences are told: what a rule is about mostly stands in another one
-    told = [plain(one.text) for one in every if contents_of(one.text)]
-    is_short = len(told) > 1 and len(said.text) <= WHOLE_CHARS and not any(one.is_entry or one.under for one in every)
-    whole = " ".join(told) if is_short and said.own == said.text else ""
-    for statement in every:
+    judged = [(one, around.features(one)) for one in every]
+    worth = [known.wish(one.text, features) for one, features in judged]
+    is_short = len(said.text) <= WHOLE_CHARS and not any(one.is_entry or one.under for one in every)
+    is_short = is_short and said.own == said.text
+    for at, (statement, features) in enumerate(judged):
         if not contents_of(statement.text):
             continue  # "go on" names nothing
-        features = around.features(statement)
         thing = taken_back(statement.text)
         if thing:
             # it names what it ends; words around it have nothing else to talk about but the rule
             text, doubt = plain(statement.text), pasted or doubt_of(others)
             yield Note("retraction", "decision", text, _TAKEN_BACK, origin, (said,), text, RETRACTS, thing, doubt)
             continue
-        category, confidence = known.category(features), known.wish(statement.text, features)
+        category, confidence = known.category(features), worth[at]
         # who asks for it to be remembered means it wherever it stands
         meant = for_good(statement.text) if known.wish(statement.text) >= _LEAST_MEANT else ""
         alone = replace(statement, text=meant[:1].upper() + meant[1:]) if meant else statement
-        text = begun(whole if whole and not meant else standing(alone))
+        text = begun(_with_others(every, worth, at) if is_short and not meant else standing(alone))
         confidence = max(confidence, _MEANT) if meant else confidence
         confidence = min(confidence, _UNCLEAR) if refers_back(text) else confidence
         doubt = pasted or doubt_of(others, is_asked=bool(meant))
         yield Note(source, category, text, confidence, origin, (said,), statement.text, doubt=doubt)
+
+
+def _with_others(every: Sequence[Statement], worth: Sequence[float], at: int) -> str:
+    """Return a sentence with the others of its short message: what a rule is about mostly stands in another one.
+
+    What is only for the moment is left out, but for the one before it where it says next to nothing alone.
+    """
+    alone = every[at].text
+    is_led = points_back(alone) or refers_back(alone) or len(contents_of(alone)) < _LEAST_EXPLAINED
+    told = [
+        plain(one.text)
+        for number, one in enumerate(every)
+        if number == at or worth[number] >= _PASSING or (is_led and number == at - 1)
+    ]
+    return " ".join(one for one in told if contents_of(one))
 
 
 def _told(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:

@@ -39,8 +39,8 @@ _MOST_SHOWN = 6
 # checks for one purpose are a routine; of those that any agent tries untold so many together are how a project works
 _PURPOSES, _PROGRAMS = 2, 3
 # How likely each kind is worth loading (docs/decisions/0030): of routines of one session readers wanted 3 in 14, so
-# they wait until several sessions show the same; checks before a commit 4 in 7.
-_GATE, _TOGETHER, _OWN, _COMMON = 0.66, 0.6, 0.4, 0.3
+# they wait until several sessions show the same, and of checks without a commit none of 3; checks before one 4 in 7.
+_GATE, _TOGETHER, _OWN, _COMMON = 0.66, 0.5, 0.4, 0.3
 
 
 def practice(reading: Reading) -> Iterator[Note]:

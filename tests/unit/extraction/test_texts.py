@@ -2,6 +2,7 @@
 
 import pytest
 
+from slowwave.extraction.candidates import MAX_TEXT
 from slowwave.extraction.offline import choice, plain, standing
 from slowwave.reading.items import Chosen, Option, Part, Said, Speaker
 from slowwave.reading.statements import statements
@@ -57,20 +58,22 @@ def test_a_choice_has_its_question_and_what_the_option_was_said_to_mean() -> Non
     assert chosen(question, "Disk (Recommended)") == f"{question} → Disk"
 
 
-def test_a_title_and_what_the_option_means_tell_a_choice_without_the_question() -> None:
-    question = "For the plan, should it be stored as JSON or as free text?"
+def test_a_choice_that_was_asked_in_a_word_is_told_by_its_title_and_its_meaning() -> None:
     option = Option("Free text (Recommended)", "The plan is stored as text that people read. Simpler to write.")
-    assert chosen(question, option.label, option, header="Plan format") == (
+    assert chosen("Which one?", option.label, option, header="Plan format") == (
         "Plan format: Free text. The plan is stored as text that people read. Simpler to write."
     )
+    assert chosen("For the plan, should it be stored as JSON or as text?", option.label, option, header="Format") == (
+        "Format: For the plan, should it be stored as JSON or as text? \u2192 Free text"
+        " (The plan is stored as text that people read. Simpler to write.)"
+    )
     # what is meant is cut behind a sentence
-    option = Option("Text", f"The plan is stored as text that people read. {'It is long. ' * 18}{'and longer ' * 9}")
-    text = chosen(question, "Text", option, header="Plan format")
+    option = Option("Text", f"The plan is stored as text that people read. {'It is long. ' * 22}{'and longer ' * 9}")
+    text = chosen("Which one?", "Text", option, header="Plan format")
     assert text.endswith("It is long.")
-    assert len(text) <= 240
-    # without a subject of its own it needs the question
-    option = Option("Free text", "Easier for everybody who has to look at it.")
-    assert chosen(question, "Free text", option, header="Plan format").startswith(f"Plan format: {question} →")
+    assert len(text) <= MAX_TEXT
+    # where nothing was said to be meant, the question stays
+    assert chosen("Which one?", "Text", Option("Text"), header="Plan") == "Plan: Which one? \u2192 Text"
 
 
 def test_several_answers_and_a_title_that_the_question_lacks() -> None:
@@ -79,6 +82,8 @@ def test_several_answers_and_a_title_that_the_question_lacks() -> None:
     assert chosen("Which queue?", "RabbitMQ", RABBIT, header="Queue") == "Which queue? → RabbitMQ"
 
 
-def test_of_a_long_question_only_what_is_asked_is_kept() -> None:
-    told = "The worker loses events when it restarts. " * 6
-    assert chosen(f"{told}Which queue shall it be?", "RabbitMQ", RABBIT) == "Which queue shall it be? → RabbitMQ"
+def test_of_a_long_question_what_is_asked_is_kept_and_what_it_is_about() -> None:
+    told = "The worker loses events when it restarts. "
+    asked = "Which queue shall the importer of the public ledger write to?"
+    assert chosen(f"{told * 6}{asked}", "RabbitMQ", RABBIT) == f"{asked} → RabbitMQ"
+    assert chosen(f"{told * 6}Which one?", "RabbitMQ", RABBIT) == f"{told}Which one? → RabbitMQ"
