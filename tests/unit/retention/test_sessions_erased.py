@@ -8,6 +8,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.errors import UNREADABLE
+from slowwave.files import ASKS, state_folder
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.evidence import totals, verify
@@ -56,6 +57,8 @@ def test_what_only_the_session_showed_goes_and_the_rest_is_derived_anew(
 ) -> None:
     kept = (folder / f"{SECOND}.jsonl").read_bytes()
     assert len(texts(folder)) >= 3
+    # as a night left it where the fact had not been accepted yet
+    (state_folder(os.environ) / ASKS).write_text(json.dumps({"as it was": [{"text": RULES[1]}]}))
     planned = erase(capsys, "--session", FIRST)
     # in its place, and in the archive, since its client deletes it soon
     assert planned["counts"]["sessions_found"] == 2

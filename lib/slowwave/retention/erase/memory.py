@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace as replace_fields
 
 from slowwave.errors import MovedError, RefusedError
-from slowwave.files import REPORT, at_fault_point, atomic_write, file_bytes, fsync_folder
+from slowwave.files import ASKS, REPORT, at_fault_point, atomic_write, file_bytes, fsync_folder
 from slowwave.memory.authors import FILE as WRITES
 from slowwave.memory.book import replay
 from slowwave.memory.candidates import FILE as CANDIDATES
@@ -31,7 +31,7 @@ from slowwave.retention.erase.subjects import What
 
 _HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _DATABASES = (".sqlite", ".sqlite-wal", ".sqlite-shm", ".sqlite-journal", ".db", ".db-wal", ".db-shm")
-_BUILT = (*_DATABASES, REPORT)
+_BUILT = (*_DATABASES, REPORT, ASKS)
 _MOST_BYTES = 256 << 20
 
 
@@ -230,7 +230,7 @@ def _is_written(one: OwnFile) -> bool:
 
 
 def caches(folder: Path, but: Collection[Path] = ()) -> list[Path]:
-    """Return the databases and the report in the state folder, which are built anew and hold text of transcripts.
+    """Return the databases, the report and what waits, in the state folder: built anew, they hold text of transcripts.
 
     Args:
         folder: the state folder.
