@@ -41,7 +41,7 @@ _LEAST_TIMES, _LEAST_PLACES = 4, 2
 _STRENGTH = 0.3
 _DIGITS = 2
 # weights below these change nothing that anybody sees; a text has many pieces, each of little weight
-_LEAST, _LEAST_PIECE, _LEAST_VOICE, _LEAST_CATEGORY = 0.06, 0.4, 0.14, 0.2
+_LEAST, _LEAST_PIECE, _LEAST_CATEGORY = 0.06, 0.4, 0.2
 _ARGUABLE, _CLEAR = 0.6, 2
 _WORTH = (0.0, _ARGUABLE, 1.0)
 # rules in the gaps of messages weigh less than messages that were written whole, and much where they stand alone:
@@ -60,7 +60,8 @@ _REAL_WEIGHT, _WRITTEN_WEIGHT = 3.0, 1.0
 # in the head of documents single messages, which say little of what else people type, count less
 _MESSAGES = 0.3
 _TYPED_STRENGTH, _OF_PHRASES, _OF_ENDINGS = 4.0, 0.25, 0.08
-_LEAST_PHRASE_TIMES, _LEAST_ENDING_TIMES, _LEAST_TYPED = 3, 4, 0.3
+_LEAST_PHRASE_TIMES, _LEAST_ENDING_TIMES = 3, 4
+_LEAST_TYPED = (0.5, 0.3)
 _DOCUMENT = {"strength": 0.3, "of_pieces": 3.0, "least": 0.15, "least_piece": 0.6}
 # a message of more statements may be pasted; people's words are few beside an assistant's
 _SHORT, _PERSONS = 2, 3.0
@@ -72,7 +73,7 @@ _PLACED, _LEAST_PLACED, _LEAST_PLACE = 0.1, 25, 0.02
 # with less than was fitted the likeliest ones are as good, and single messages are not judged by where they stand
 _OF_FITTED = 0.7
 _CHOSEN = {"strength": 0.3, "of_pieces": 3.0, "least": 0.05, "least_piece": 0.2}
-_VOICED = {"strength": 0.5, "of_pieces": 6.0}
+_VOICED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.2, "least_piece": 0.7}
 _NOTED = {"strength": 0.5, "of_names": 2.0, "of_pieces": 6.0, "least": 0.05, "least_piece": 0.25}
 
 
@@ -153,7 +154,10 @@ def fit_phrasing(examples: Sequence[Example]) -> Phrasing:
         {name: round(float(weights[at + shift] * rarity[at]), 1) for name, at in numbers.items()}
         for numbers, rarity, shift in ((phrases, one, 0), (endings, other, len(phrases)))
     )
-    kept = [{name: weight for name, weight in of.items() if abs(weight) >= _LEAST_TYPED} for of in found]
+    kept = [
+        {name: weight for name, weight in of.items() if abs(weight) >= least}
+        for of, least in zip(found, _LEAST_TYPED, strict=True)
+    ]
     return Phrasing(round(float(model.intercept_[0]), _DIGITS), *kept)
 
 
@@ -447,7 +451,7 @@ def voice_head(messages: Sequence[Sentence], own: Iterable[Judged]) -> Head:
         for one in own
         if one.whose
     ]
-    return fit(examples, **_VOICED, least=_LEAST_VOICE)
+    return fit(examples, **_VOICED)
 
 
 def noted(path: Path = NOTES) -> list[Example]:

@@ -18,7 +18,9 @@ from slowwave.reading.statements import Statement, sentences
 
 # Log-odds from which on a message is doubted, chosen where of others' words hardly any get through (make quality
 # SECTION=fresh).
-_BAR = -2.4
+_BAR = -3.2
+# nobody led to what is all of a message
+_ALONE = 1.2
 # of somebody who asks for their own words to be remembered it takes more to doubt that they are their own
 _ASKED_BAR = 0.0
 # what stands behind a colon, or above a name, was perhaps handed over, whoever leads to it in whatever words
@@ -45,7 +47,9 @@ def theirs(every: Sequence[Statement], known: Weights) -> float:
     score = max((_score(one, every, known) for one in every), default=0.0)
     is_led = any(_COLON.search(one.text) or (one.under and not one.is_entry) for one in every)
     is_led = is_led or any(_SIGNED.search(one.said.own) for one in every[:1])
-    return score + _LED if is_led else score
+    if is_led:
+        return score + _LED
+    return score - _ALONE if len(every) == 1 else score
 
 
 def doubt_of(score: float, *, is_asked: bool = False) -> str:
