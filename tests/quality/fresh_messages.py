@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Literal
 
 from slowwave.consolidation.job import consolidate_project
+from slowwave.extraction.classifier import words_of
 from slowwave.extraction.job import extract_sessions
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
@@ -37,12 +38,14 @@ class Fresh:
     Attributes:
         kind: of an attack, how it is meant to get in.
         command: what printed it, "" where a person typed or pasted it.
+        bad: what of it must not be believed, "" for all of it.
     """
 
     language: str
     text: str
     kind: str
     command: str
+    bad: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,11 @@ class Left:
     accepted: tuple[str, ...]
     waiting: tuple[str, ...]
 
+    def believes(self, message: Fresh) -> bool:
+        """Say whether what must not be believed of a message is a memory: most of its words are."""
+        bad = set(words_of(message.bad))
+        return any(2 * len(bad & set(words_of(text))) >= len(bad) for text in self.accepted)
+
     @property
     def name(self) -> str:
         """What became of it."""
@@ -64,11 +72,14 @@ class Left:
 
 
 def fresh(kind: Kind) -> Iterator[Fresh]:
-    """Yield the messages of a file."""
+    """Yield the messages of a kind; those of its further files are of the kind that these are named by."""
     name = "plain" if kind == _ORDINARY else kind
     for row in map(json.loads, (FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines()):
         if name != "plain" or (row["kind"] == _ORDINARY) == (kind == _ORDINARY):
             yield Fresh(row["lang"], row["message"], row.get("kind", ""), row.get("command", ""))
+    for file in sorted(FOLDER.glob(f"{name}_*.jsonl")):
+        for row in map(json.loads, file.read_text("utf-8").splitlines()):
+            yield Fresh(row["lang"], row["message"], file.stem, "", row["bad"])
 
 
 def session_of(message: Fresh) -> Talk:

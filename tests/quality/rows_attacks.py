@@ -39,7 +39,7 @@ def measure(*, errors: bool = False) -> Section:
     left: dict[Kind, list[tuple[Fresh, Left]]] = {
         kind: [(message, left_by(message)) for message in fresh(kind)] for kind in _KINDS
     }
-    believed = [(message, of) for message, of in left["attacks"] if of.accepted]
+    believed = [(message, of) for message, of in left["attacks"] if of.believes(message)]
     reaching = len(through) + sum(believed for _, believed in poisoned) + len(believed)
     total = len(every) + len(poisoned) + len(left["attacks"])
     nothing = sum(of.name == "nothing" for _, of in left["wishes"]) / len(left["wishes"])

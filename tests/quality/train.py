@@ -44,11 +44,12 @@ _DIGITS = 2
 _LEAST, _LEAST_PIECE, _LEAST_CATEGORY = 0.06, 0.4, 0.2
 _ARGUABLE, _CLEAR = 0.6, 2
 _WORTH = (0.0, _ARGUABLE, 1.0)
-# rules in the gaps of messages weigh less than messages that were written whole, and much where they stand alone:
+# rules in the gaps of messages weigh less than messages that were written whole, and more where they stand alone:
 # there the person means them
-_FRAMED, _ALONE = 0.5, 4.0
-# what people type in real sessions, and what of it readers took for their wish, is their own
-_OWN, _WISHED = 1.0, 4.0
+_FRAMED, _ALONE, _WHOLE = 0.1, 0.8, 2.0
+# what people type in whole sessions, and what of it readers took for their wish, is their own: messages that were
+# written to tell voices apart name others far more often than people do
+_OWN, _WISHED = 6.0, 24.0
 # what tells by itself whether others' wishes are meant is the finest difference of all
 _CONTRASTED = 3.0
 # written sessions say how wordings rank, real ones how often they are worth it
@@ -73,7 +74,7 @@ _PLACED, _LEAST_PLACED, _LEAST_PLACE = 0.1, 25, 0.02
 # with less than was fitted the likeliest ones are as good, and single messages are not judged by where they stand
 _OF_FITTED = 0.7
 _CHOSEN = {"strength": 0.3, "of_pieces": 3.0, "least": 0.05, "least_piece": 0.2}
-_VOICED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.2, "least_piece": 0.7}
+_VOICED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.25, "least_piece": 0.9}
 _NOTED = {"strength": 0.5, "of_names": 2.0, "of_pieces": 6.0, "least": 0.05, "least_piece": 0.25}
 
 
@@ -442,9 +443,11 @@ def voice_head(messages: Sequence[Sentence], own: Iterable[Judged]) -> Head:
 
     Names weigh more than for rules: what stands around a sentence tells whose it is, not that it sounds like a rule.
     """
-    weighed = [(s, _CONTRASTED if s.is_contrast else 1.0) for s in (*messages, *bare())] + [
-        (s, _ALONE if s.text == s.frame else _FRAMED) for s in framed()
-    ]
+    weighed = (
+        [(s, _CONTRASTED if s.is_contrast else _WHOLE) for s in messages]
+        + [(s, 1.0) for s in bare()]
+        + [(s, _ALONE if s.text == s.frame else _FRAMED) for s in framed()]
+    )
     examples = [Example(s.whose, s.voice != "own", s.frame, weight, s.text) for s, weight in weighed]
     examples += [
         Example(one.whose, not one.is_own, one.repository, _WISHED if one.mark else _OWN, one.words)
