@@ -169,10 +169,10 @@ def test_every_import_points_down() -> None:
     [
         ("lib/slowwave/report.py", "def f():\n    import tasks.stages"),
         ("lib/slowwave/report.py", "def f():\n    from prefect import flow"),
-        ("lib/slowwave/formats/walk.py", "from prefect.client import x"),
+        ("lib/slowwave/formats/sessions.py", "from prefect.client import x"),
         ("lib/slowwave/formats/lines.py", "from slowwave import stores"),
         ("lib/slowwave/formats/claude/dialect.py", "import slowwave.stores.projects"),
-        ("lib/slowwave/formats/walk.py", "import importlib\nimportlib.import_module('slowwave.extraction.job')"),
+        ("lib/slowwave/formats/sessions.py", "import importlib\nimportlib.import_module('slowwave.extraction.job')"),
         ("lib/slowwave/jobs/story.py", "if TYPE_CHECKING:\n    from slowwave.cli import main"),
         ("lib/slowwave/jobs/story.py", "from .cli import main"),
         ("lib/slowwave/observability/night.py", "from slowwave.jobs.story import Run"),

@@ -20,8 +20,7 @@ from slowwave.formats.changes import PART_BYTES
 from slowwave.formats.client import Dialect
 from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import CLIENTS, by_name, read_for_context
-from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
-from slowwave.formats.walk import Known, Walk
+from slowwave.formats.sessions import FoundSession, Known, Place, StoredSession, StoreProblem, Walk
 from slowwave.formats.writing import Compaction, Content, Draft, Means, checked, new_uuid
 from slowwave.memory.folder import STATE_FILE
 from slowwave.report import Gate

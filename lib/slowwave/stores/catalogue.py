@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from slowwave.errors import UnreadableError
 from slowwave.files import private_folder
-from slowwave.formats.sessions import FoundSession, Place, Signature, StoreProblem
-from slowwave.formats.walk import Snapshot, Walk
+from slowwave.formats.sessions import FoundSession, Place, Signature, Snapshot, StoreProblem, Walk
 from slowwave.secrets.blocklist import ERASED, Blocked
 from slowwave.secrets.redactor import blocked_by
 from slowwave.settings import Settings

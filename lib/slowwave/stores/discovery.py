@@ -16,9 +16,8 @@ from slowwave.formats.claude import FOLDER_OF_PROJECT
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.model import Problem, SessionFiles, SessionKind, parse_time
 from slowwave.formats.registry import CLIENTS, client_of, versions_in_use
-from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
+from slowwave.formats.sessions import MEMORY, SUFFIXES, FoundSession, Known, Place, StoredSession, StoreProblem, Walk
 from slowwave.formats.tail import lines_backward
-from slowwave.formats.walk import MEMORY, SUFFIXES, Known, Walk
 from slowwave.secrets.blocklist import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page, catalogue_path, own_catalogue, shown_of

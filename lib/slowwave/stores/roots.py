@@ -15,16 +15,21 @@ from slowwave.formats.client import Client, RecordDialect
 from slowwave.formats.lines import read_records
 from slowwave.formats.registry import CLIENTS, NAMES, by_name, client_of, sniff
 from slowwave.formats.sessions import (
+    MEMORY,
+    SIDE_PREFIX,
     SUFFIX,
+    SUFFIXES,
     FoundFile,
     FoundSession,
+    K,
+    Known,
     Place,
     StoreProblem,
+    Walk,
     numbered_parts,
     session_id,
     session_stem,
 )
-from slowwave.formats.walk import MEMORY, SIDE_PREFIX, SUFFIXES, K, Known, Walk
 
 if TYPE_CHECKING:  # whoever plans one session needs no settings
     from slowwave.settings import Settings

@@ -30,6 +30,7 @@ from slowwave.formats.model import (
 )
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import (
+    PACKED_SUFFIX,
     FoundFile,
     FoundSession,
     Signature,
@@ -41,7 +42,6 @@ from slowwave.formats.sessions import (
     signatures,
 )
 from slowwave.formats.tail import find_last, line_around
-from slowwave.formats.walk import PACKED_SUFFIX
 
 # The pieces of one message of Claude Code stand close together, with at most a few tool results between them.
 _REMEMBERED_IDS = 16

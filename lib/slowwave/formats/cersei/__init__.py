@@ -14,7 +14,7 @@ class Cersei(ProjectFolder):
     name = "cersei"
     shows = "Cersei (session_id)"
     reader = "cersei.dialect:CERSEI"
-    writer = "cersei.write:CerseiWriter"
+    writer = "cersei.dialect:CerseiWriter"
     is_folded = True
     names_folder = True
     has_tombstones = True
@@ -45,7 +45,7 @@ class Bare(ProjectFolder):
     name = "cersei-bare"
     shows = "bare messages (role, content)"
     reader = "cersei.dialect:CERSEI_BARE"
-    writer = "cersei.write:BareWriter"
+    writer = "cersei.dialect:BareWriter"
     is_folded = True
     guess = Guess(of_bytes=True, rounds="down")
 

@@ -19,8 +19,18 @@ from slowwave.errors import LockHeldError, RefusedError, UnreadableError, UsageE
 from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Home, Hook, is_folder
 from slowwave.formats.lines import PACKED, is_compressed
 from slowwave.formats.model import SessionFiles, Transcript, fields_of, object_in, text_in, whole
-from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
-from slowwave.formats.walk import SUFFIXES, Header, K, Walk, known_folder, sessions_naming
+from slowwave.formats.sessions import (
+    SUFFIXES,
+    FoundSession,
+    Header,
+    K,
+    Place,
+    StoredSession,
+    StoreProblem,
+    Walk,
+    known_folder,
+    sessions_naming,
+)
 
 SESSIONS, ARCHIVED, INDEX = "sessions", "archived_sessions", "session_index.jsonl"
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,127}")
@@ -177,7 +187,7 @@ class Codex(Client):
         home, thread = home_of(first), thread_in_name(first)
         if home is None or not thread or any(path not in paths for path in rollouts_of(first, thread)):
             return Belongings(tuple(paths))
-        from slowwave.formats.notes import thread_notes  # noqa: PLC0415 - only what removes a session needs it
+        from slowwave.formats.changes import thread_notes  # noqa: PLC0415 - only what removes a session needs it
 
         return Belongings(tuple(paths), thread_notes(home / INDEX, thread))
 

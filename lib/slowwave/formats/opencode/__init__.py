@@ -14,8 +14,17 @@ from slowwave.errors import UnreadableError
 from slowwave.files import home_folder
 from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess, Home
 from slowwave.formats.model import object_in, text_in, whole
-from slowwave.formats.sessions import FoundFile, FoundSession, Place, StoredSession, StoreProblem, key_in_database
-from slowwave.formats.walk import K, Walk, listed
+from slowwave.formats.sessions import (
+    FoundFile,
+    FoundSession,
+    K,
+    Place,
+    StoredSession,
+    StoreProblem,
+    Walk,
+    key_in_database,
+    listed,
+)
 from slowwave.quantities import counted
 
 if TYPE_CHECKING:
