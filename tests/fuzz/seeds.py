@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
-from slowwave.formats.cersei import dialect as cersei
+from slowwave.formats.cersei import write as cersei
 from slowwave.formats.model import ToolCall
 from slowwave.formats.registry import NAMES
 from tests.fuzz.layout import SEPARATOR

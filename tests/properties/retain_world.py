@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from slowwave.formats.changes import any_stands
+from slowwave.formats.notes import any_stands
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import Hold, place_hold, release_hold

@@ -23,14 +23,14 @@ from slowwave.compaction.book import (
     alone,
     content_stamp,
     ids_of,
+    note_compaction,
+    noted,
     read_book,
     time_of,
     write_book,
 )
-from slowwave.compaction.flush import note_compaction, noted
-from slowwave.compaction.items import Item
+from slowwave.compaction.items import Item, Reading, read_session
 from slowwave.compaction.plan import Plan, tokens_after
-from slowwave.compaction.reading import Reading, read_session
 from slowwave.context import FixedClock, SystemClock
 from slowwave.errors import MovedError, NotFoundError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
@@ -268,7 +268,7 @@ def expected_of(reading: Reading, plan: Plan, summary: str) -> Expected:
 def difference(dialect: str, files: SessionFiles, expected: Expected) -> str:
     """Read a session again and say what its client would do other than expected; "" where it does exactly that.
 
-    Raises UnreadableError, UsageError: as :func:`slowwave.compaction.reading.read_session`.
+    Raises UnreadableError, UsageError: as :func:`slowwave.compaction.items.read_session`.
     """
     after = read_session(dialect, files)
     at = -1

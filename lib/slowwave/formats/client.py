@@ -19,7 +19,7 @@ from slowwave.formats.model import Message, SessionFiles, SessionKind, Span, Tra
 from slowwave.formats.sessions import FoundSession, K, Place, StoredSession, StoreProblem, Walk
 
 if TYPE_CHECKING:
-    from slowwave.formats.changes import Note
+    from slowwave.formats.notes import Note
     from slowwave.formats.writing import Writer
 
 # How a dialect is read: what all have, and what some have besides.

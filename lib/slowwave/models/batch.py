@@ -37,8 +37,8 @@ from slowwave.models.base import (
     Usage,
     estimated_tokens,
 )
-from slowwave.models.client import Exchange
-from slowwave.models.reply import (
+from slowwave.models.client import (
+    Exchange,
     Fault,
     completion_of,
     data_of,

@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple, cast
 
 from slowwave.files import ASKING, home_folder
 from slowwave.models.base import Ask, Form, Meter
-from slowwave.models.reply import Completion, Fault, LadderModel, mapping_of, with_schema
+from slowwave.models.client import Completion, Fault, LadderModel, mapping_of, with_schema
 from slowwave.settings import ModelSettings
 
 _VERSION_LIMIT = timedelta(seconds=20)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from slowwave.errors import UnreadableError, told
-from slowwave.formats.changes import entry_note
+from slowwave.formats.notes import entry_note
 from slowwave.formats.openclaw.store import NAME, read_store
 from slowwave.quantities import counted
 from slowwave.report import Item, Report, RetainItem

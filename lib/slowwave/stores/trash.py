@@ -36,9 +36,9 @@ from slowwave.files import (
     private_folder,
     walked,
 )
-from slowwave.formats.changes import Note, any_stands, put_back, take_out
 from slowwave.formats.client import Belongings
 from slowwave.formats.model import SessionFiles
+from slowwave.formats.notes import Note, any_stands, put_back, take_out
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import SIDE_FOLDER, FoundSession, StoredSession, StoreProblem, part_name, session_stem
 from slowwave.locks import locked_file

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.cersei import dialect as encode
+from slowwave.formats.cersei import write as encode
 from slowwave.formats.cersei.dialect import CERSEI_BARE, Cersei, CerseiTranscript
 from slowwave.formats.cersei.records import Body, Entry, Glance
 from slowwave.formats.model import Message, SessionFiles, Text

@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
-from slowwave.formats.cersei import dialect as cersei_encode
+from slowwave.formats.cersei import write as cersei_encode
 from slowwave.formats.claude import write as claude_encode
 from slowwave.formats.claude.dialect import CLAUDE
 from slowwave.formats.messages import normal_form

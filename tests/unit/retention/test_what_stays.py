@@ -15,8 +15,8 @@ import zstandard
 
 from slowwave.cli import main
 from slowwave.errors import PARTLY_FAILED, RefusedError
-from slowwave.formats.changes import Note
 from slowwave.formats.database import RowReader
+from slowwave.formats.notes import Note
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import name_from_json
 from slowwave.retention.audit import AuditLog

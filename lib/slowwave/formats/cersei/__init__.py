@@ -14,7 +14,7 @@ class Cersei(ProjectFolder):
     name = "cersei"
     shows = "Cersei (session_id)"
     reader = "cersei.dialect:CERSEI"
-    writer = "cersei.dialect:CerseiWriter"
+    writer = "cersei.write:CerseiWriter"
     is_folded = True
     names_folder = True
     has_tombstones = True
@@ -45,7 +45,7 @@ class Bare(ProjectFolder):
     name = "cersei-bare"
     shows = "bare messages (role, content)"
     reader = "cersei.dialect:CERSEI_BARE"
-    writer = "cersei.dialect:BareWriter"
+    writer = "cersei.write:BareWriter"
     is_folded = True
     guess = Guess(of_bytes=True, rounds="down")
 

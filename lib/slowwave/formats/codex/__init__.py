@@ -187,7 +187,7 @@ class Codex(Client):
         home, thread = home_of(first), thread_in_name(first)
         if home is None or not thread or any(path not in paths for path in rollouts_of(first, thread)):
             return Belongings(tuple(paths))
-        from slowwave.formats.changes import thread_notes  # noqa: PLC0415 - only what removes a session needs it
+        from slowwave.formats.notes import thread_notes  # noqa: PLC0415 - only what removes a session needs it
 
         return Belongings(tuple(paths), thread_notes(home / INDEX, thread))
 

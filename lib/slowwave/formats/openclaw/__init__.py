@@ -26,7 +26,7 @@ from slowwave.formats.sessions import (
 )
 
 if TYPE_CHECKING:
-    from slowwave.formats.changes import Note
+    from slowwave.formats.notes import Note
     from slowwave.formats.openclaw.store import SessionEntry
 
 
@@ -267,7 +267,7 @@ def _holds_transcripts(folder: Path) -> bool:
 @lru_cache(maxsize=16)
 def _notes_of(store: Path, size: int, mtime_ns: int, ino: int) -> Mapping[Path, "tuple[Note, ...]"]:  # noqa: ARG001 - as above
     """Return the entries that lead to each transcript beside a store; it is read once as long as it stays the same."""
-    from slowwave.formats.changes import entry_note  # noqa: PLC0415 - as above
+    from slowwave.formats.notes import entry_note  # noqa: PLC0415 - as above
     from slowwave.formats.openclaw.sessions import transcript_of  # noqa: PLC0415 - as above
     from slowwave.formats.openclaw.store import read_store  # noqa: PLC0415 - as above
 

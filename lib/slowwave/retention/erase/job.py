@@ -28,10 +28,10 @@ from slowwave.files import (
     scheduler_folder,
     state_folder,
 )
-from slowwave.formats.changes import Note
 from slowwave.formats.claude.write import ClaimedWriter
 from slowwave.formats.database import names_row, row_in
 from slowwave.formats.lines import PACKED
+from slowwave.formats.notes import Note
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Target

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 
 from slowwave.errors import CorruptStateError, MovedError, RefusedError, UnreadableError
 from slowwave.files import at_fault_point, fsync_folder, open_file, private_folder, replacement, walked, write_all
-from slowwave.formats.changes import Note
+from slowwave.formats.notes import Note
 
 if TYPE_CHECKING:
     import io

@@ -138,7 +138,7 @@ class Shelf:
             CorruptStateError: the pack is damaged; nothing was written.
             OSError: something cannot be written.
         """
-        from slowwave.formats.changes import put_back as put_notes_back  # noqa: PLC0415 - only restoring needs it
+        from slowwave.formats.notes import put_back as put_notes_back  # noqa: PLC0415 - only restoring needs it
 
         with self._alone(), Pack(one[0]) as pack:
             return put_back(pack, one[1]) + put_notes_back(one[1].notes)
