@@ -21,14 +21,15 @@ from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS, reach_of, unfit
 from slowwave.memory.model import iso, name_to_json
 from slowwave.models.base import Account, ModelError, read_account
-from slowwave.observability.alarms import REMEMBERING, alarms_of
 from slowwave.observability.lessons import Learned
 from slowwave.observability.memories import Known, known_of
 from slowwave.observability.night import (
     BROKEN,
+    REMEMBERING,
     Limits,
     Night,
     Spent,
+    alarms_of,
     append_night,
     footprints,
     history_path,

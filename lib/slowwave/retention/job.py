@@ -19,10 +19,12 @@ from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.report import UNCONFIRMED, Gate, Report
 from slowwave.retention.audit import AuditLog, Told
-from slowwave.retention.context import Archive, Context, Guards
-from slowwave.retention.holds import read_holds
+from slowwave.retention.holds import Fleet, paths_of, read_holds
 from slowwave.retention.plan import (
     LATER,
+    Archive,
+    Context,
+    Guards,
     Loose,
     asked_to_confirm,
     note_plan,
@@ -34,7 +36,6 @@ from slowwave.retention.plan import (
 from slowwave.retention.policy import check
 from slowwave.retention.removal import Freer, Remover, settle
 from slowwave.retention.rescue import due_soon, note_due, note_gone, rescue
-from slowwave.retention.sessions import Fleet, paths_of
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project

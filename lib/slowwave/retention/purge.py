@@ -29,13 +29,12 @@ from slowwave.journal import Form, Journal, done, name_for
 from slowwave.memory.model import name_to_json
 from slowwave.report import Item
 from slowwave.retention.audit import Entry, of_shelved
-from slowwave.retention.context import Context, note_failure
 from slowwave.retention.erase.job import recorded_in
 from slowwave.retention.erase.memory import OwnFile, apply_own
 from slowwave.retention.erase.transcripts import stands
-from slowwave.retention.holds import read_holds
+from slowwave.retention.holds import Member, read_holds
+from slowwave.retention.plan import Context, note_failure
 from slowwave.retention.rescue import wanted_of
-from slowwave.retention.sessions import Member
 from slowwave.stores.trash import belongings_of
 
 # what a tombstone can hide (``session_storage.rs``, second pass of the loader)

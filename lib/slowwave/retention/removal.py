@@ -22,11 +22,9 @@ from slowwave.formats.sessions import FoundFile, FoundSession, StoredSession
 from slowwave.locks import WAIT_S, remove_leftovers, retaining
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, Entry, Told, of_item, of_shelved
-from slowwave.retention.context import Archive, Context, is_of_machine, note_failure
-from slowwave.retention.holds import Facts, facts_of, facts_of_item, held_by, read_holds, texts_in
-from slowwave.retention.plan import REMOVED, note, refuse
+from slowwave.retention.holds import Facts, Member, facts_of, facts_of_item, held_by, read_holds, texts_in
+from slowwave.retention.plan import REMOVED, Archive, Context, is_of_machine, note, note_failure, refuse
 from slowwave.retention.policy import Verdict
-from slowwave.retention.sessions import Member
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import PackedSession, Wanted
 from slowwave.stores.archive.shelf import Shelved, with_rows
@@ -375,7 +373,7 @@ def refuse_held(plans: Sequence[Removal], settings: Settings, environ: Mapping[s
     holds = read_holds(environ)
     if not holds:
         return
-    from slowwave.retention.sessions import Fleet, key_of  # noqa: PLC0415 - as above
+    from slowwave.retention.holds import Fleet, key_of  # noqa: PLC0415 - as above
     from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
 
     fleet = Fleet(known_projects(settings, environ).projects)

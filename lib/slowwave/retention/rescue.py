@@ -22,9 +22,8 @@ from slowwave.memory.model import name_from_json
 from slowwave.quantities import counted
 from slowwave.report import Item, Report, readable
 from slowwave.retention.audit import Told, of_shelved
-from slowwave.retention.context import Context
-from slowwave.retention.plan import due_by_client
-from slowwave.retention.sessions import Member, key_of, paths_of
+from slowwave.retention.holds import Member, key_of, paths_of
+from slowwave.retention.plan import Context, due_by_client
 from slowwave.stores.archive.pack import PackedSession, Wanted
 from slowwave.stores.archive.shelf import Shelved, ids_of, pack_name, rescued_bytes, with_rows
 from slowwave.stores.projects import Project

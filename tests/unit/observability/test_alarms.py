@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.observability.alarms import alarms_of
-from slowwave.observability.night import Night
+from slowwave.observability.night import Night, alarms_of
 from slowwave.settings.model import AlarmSettings
 from tests.unit.observability.nights import FIRST, a_busy_month, a_night
 

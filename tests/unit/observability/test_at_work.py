@@ -12,8 +12,7 @@ import pytest
 
 from slowwave.locks import this_process
 from slowwave.observability import progress
-from slowwave.observability.alarms import alarms_of
-from slowwave.observability.night import STOPPED, append_night, read_nights
+from slowwave.observability.night import STOPPED, alarms_of, append_night, read_nights
 from slowwave.observability.progress import (
     SIZE,
     AtWork,

@@ -20,8 +20,7 @@ from slowwave.formats.registry import CLIENTS
 from slowwave.jobs.conclusion import Began, begin_note, followed
 from slowwave.jobs.status import lately
 from slowwave.memory.folder import OWN_FOLDER
-from slowwave.observability.alarms import alarms_of
-from slowwave.observability.night import STOPPED, read_nights, state
+from slowwave.observability.night import STOPPED, alarms_of, read_nights, state
 from slowwave.observability.progress import begun, end_note, write_note
 from slowwave.samples import build
 from slowwave.service import checks

@@ -306,7 +306,7 @@ def test_a_store_that_its_client_holds_keeps_everything_in_its_place(
     folder = clawdbot_home(tmp_path, ENTRIES, *NAMES)
     plan = planned(folder, "s2")
     before = snapshot(folder)
-    monkeypatch.setattr("slowwave.formats.changes.update_store", _held)
+    monkeypatch.setattr("slowwave.formats.notes.update_store", _held)
     with pytest.raises(LockHeldError):
         remove(plan, tmp_path / "trash", CLOCK)
     assert snapshot(folder) == before

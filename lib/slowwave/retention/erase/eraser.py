@@ -22,8 +22,7 @@ from slowwave.retention.erase.mask import Place
 from slowwave.retention.erase.memory import Gone, what_goes
 from slowwave.retention.erase.subjects import What
 from slowwave.retention.erase.transcripts import FOLDER, Along, FilePlan, apply_file, records_of, remove_for_good
-from slowwave.retention.holds import Facts, facts_of, files_below, held_by, read_holds
-from slowwave.retention.sessions import Fleet, Member, key_of
+from slowwave.retention.holds import Facts, Fleet, Member, facts_of, files_below, held_by, key_of, read_holds
 from slowwave.stores.discovery import live_reason
 from slowwave.stores.projects import Project
 from slowwave.stores.trash import TrashItem, belongings_of

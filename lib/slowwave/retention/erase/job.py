@@ -89,8 +89,18 @@ from slowwave.retention.erase.transcripts import (
     write_journal,
     write_parts_journal,
 )
-from slowwave.retention.holds import Facts, Hold, facts_of, files_below, files_of, held_by, held_reason, texts_in
-from slowwave.retention.sessions import Fleet, session_files
+from slowwave.retention.holds import (
+    Facts,
+    Fleet,
+    Hold,
+    facts_of,
+    files_below,
+    files_of,
+    held_by,
+    held_reason,
+    session_files,
+    texts_in,
+)
 from slowwave.stores.archive.pack import Pack, PackedSession, rewrite
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.projects import Project

@@ -37,7 +37,7 @@ from slowwave.retention.erase.eraser import Eraser, Names
 from slowwave.retention.erase.mask import STUCK, Place, is_packed, layers, overwritten
 from slowwave.retention.erase.subjects import What
 from slowwave.retention.erase.transcripts import FilePlan, Line, drop_lines, lines_of, plain_bytes, plan_file
-from slowwave.retention.sessions import home_files
+from slowwave.retention.holds import home_files
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import SUFFIX as PACK
 from slowwave.stores.projects import Project

@@ -31,9 +31,8 @@ from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.erase.mask import STUCK, Place, masked
 from slowwave.retention.erase.subjects import What
-from slowwave.retention.holds import Facts, facts_of_item, facts_of_shelved, texts_in
+from slowwave.retention.holds import Facts, Fleet, facts_of_item, facts_of_shelved, session_files, texts_in
 from slowwave.retention.removal import as_found
-from slowwave.retention.sessions import Fleet, session_files
 from slowwave.secrets.blocklist import moment_name, record_name, record_names
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import SUFFIX as PACK
