@@ -38,8 +38,7 @@ class Form(NamedTuple, Generic[T]):
 def read_note(path: Path, form: Form[T]) -> T | None:
     """Return a note, None when there is none.
 
-    Raises:
-        CorruptStateError: it is damaged or cannot be read: that never counts as nothing noted.
+    Raises CorruptStateError: it is damaged or cannot be read: that never counts as nothing noted.
     """
     try:
         return msgspec.json.decode(file_bytes(path), type=form.kind)

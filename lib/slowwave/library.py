@@ -253,9 +253,7 @@ class Sessions:
 def read_session(path: Path) -> Transcript:
     """Read one session of any client, all of its parts; what is damaged is told in ``problems``.
 
-    Raises:
-        UnreadableError: the file cannot be opened.
-        UnknownDialectError: it is empty, or of no known dialect.
+    Raises UnreadableError: the file cannot be opened; UnknownDialectError: it is empty, or of no known dialect.
     """
     dialect, files = _opened(path)
     return by_name(dialect).read(files)
@@ -264,8 +262,7 @@ def read_session(path: Path) -> Transcript:
 def context_of(path: Path) -> Sequence[Message]:
     """Return what the session's client would send if it were resumed now.
 
-    Raises:
-        UnreadableError, UnknownDialectError: as :func:`read_session`.
+    Raises UnreadableError, UnknownDialectError: as :func:`read_session`.
     """
     name, files = _opened(path)
     dialect = by_name(name)
@@ -299,8 +296,7 @@ class Dreaming:
     def gates(self) -> list[Gate]:
         """Return the three gates, each with its reason: time, sessions, lock.
 
-        Raises:
-            CorruptStateError: the state does not parse, which never counts as "never ran".
+        Raises CorruptStateError: the state does not parse, which never counts as "never ran".
         """
         last, now = read_state(self.memory), self._clock.now()
         changed = changed_since(self._sessions(), last, lambda _session: "")
@@ -314,8 +310,7 @@ class Dreaming:
     def should_consolidate(self) -> bool:
         """Say whether all gates are open.
 
-        Raises:
-            CorruptStateError: as :meth:`gates`.
+        Raises CorruptStateError: as :meth:`gates`.
         """
         return all(gate.passed for gate in self.gates())
 
@@ -323,8 +318,7 @@ class Dreaming:
     def lock(self) -> Generator[DreamLock]:
         """Hold the lock as long as the block runs; it is given up in any case.
 
-        Raises:
-            LockHeldError: another process holds it.
+        Raises LockHeldError: another process holds it.
         """
         with held_by_dream(self.memory, self._rules.lock_stale) as lock:
             yield lock
@@ -332,8 +326,7 @@ class Dreaming:
     def update_state(self) -> None:
         """Note that a dream was done now; call it inside of :meth:`lock`.
 
-        Raises:
-            OSError: the folder cannot be written.
+        Raises OSError: the folder cannot be written.
         """
         private_folder(self.memory)
         atomic_write(self.memory / STATE_FILE, render_state(int(self._clock.now().timestamp())))

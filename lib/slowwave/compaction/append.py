@@ -88,12 +88,10 @@ def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Writ
         home: the home folder of the person whose session it is.
         intend: is told what will have grown, right before it does; what it notes outlives a kill.
 
-    Raises:
-        MovedError: the session changed since it was planned; nothing was appended, or nobody can tell what was.
-        RefusedError: a client has it open, or another process holds its lock.
-        UsageError: the client knows no such record, or not in this file.
-        CompactionError: the client would go on from something else; what was appended is gone again.
-        OSError: the disk is full; nothing of it stays.
+    Raises MovedError: the session changed since it was planned; nothing was appended, or nobody can tell what was;
+    RefusedError: a client has it open, or another process holds its lock; UsageError: the client knows no such record,
+    or not in this file; CompactionError: the client would go on from something else; what was appended is gone again;
+    OSError: the disk is full; nothing of it stays.
     """
     session, paths = order.session, order.session.files.paths
     before: dict[Path, os.stat_result] = {}

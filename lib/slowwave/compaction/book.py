@@ -394,9 +394,7 @@ def flush(session: StoredSession, stamp: str, run: Compacting, cwd: str, book: B
         cwd: the workspace, for Clawdbot's memory file of the day.
         book: what is known of the session; read where it is not given.
 
-    Raises:
-        SlowwaveError: the memory folder is locked, or damaged.
-        OSError: it cannot be written.
+    Raises SlowwaveError: the memory folder is locked, or damaged; OSError: it cannot be written.
     """
     book = book or read_book(run.folder, session.id, session.dialect, session.files.paths[0])
     if run.dry_run or book.flushed_at == stamp:

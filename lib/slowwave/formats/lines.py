@@ -88,8 +88,7 @@ def read_records(
         start: byte offset of the start of a line.
         first_number: the 1-based number of the line at ``start``.
 
-    Raises:
-        UnreadableError: the file cannot be opened or read (missing, a folder, no permission).
+    Raises UnreadableError: the file cannot be opened or read (missing, a folder, no permission).
     """
     decode = decoder.decode
     offset = start
@@ -246,8 +245,7 @@ def open_plain(path: Path, problems: list[Problem] | None = None, *, most: int =
         problems: damage is appended here; without it, it shows as an end.
         most: plain bytes behind this many are not needed.
 
-    Raises:
-        UnreadableError: missing, no permission, not a regular file, or no room for its plain bytes.
+    Raises UnreadableError: missing, no permission, not a regular file, or no room for its plain bytes.
     """
     return plain_of(path, open_regular(path), problems, most=most)
 
@@ -261,8 +259,7 @@ def plain_of(path: Path, file: BinaryIO, problems: list[Problem] | None = None, 
         problems: as for :func:`open_plain`, as is ``most``.
         most: plain bytes behind this many are not needed.
 
-    Raises:
-        UnreadableError: it cannot be read, or there is no room for its plain bytes.
+    Raises UnreadableError: it cannot be read, or there is no room for its plain bytes.
     """
     if not is_compressed(path):
         return file

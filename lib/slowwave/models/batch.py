@@ -262,10 +262,8 @@ class BatchModel:
     def answer(self, ask: Ask) -> Answer:
         """Return the answer that came by batch, or note the question for the next one.
 
-        Raises:
-            AnswerPendingError: it was noted, or is on its way.
-            BudgetSpentError: it was not noted: the budget does not cover it.
-            ModelError: as :class:`slowwave.models.base.LanguageModel`.
+        Raises AnswerPendingError: it was noted, or is on its way; BudgetSpentError: it was not noted: the budget does
+        not cover it; ModelError: as :class:`slowwave.models.base.LanguageModel`.
         """
         if ask.purpose not in _PATIENT:
             return self.live.answer(ask)
@@ -403,8 +401,7 @@ class Provider:
     def answers(self, file: str, at: str) -> Iterator[Answered]:
         """Return what a file of answers or errors says, line by line; ``at`` is the time of the collection.
 
-        Raises:
-            Fault: it cannot be fetched, or a line of it is none.
+        Raises Fault: it cannot be fetched, or a line of it is none.
         """
         with self._understood():
             data = self._exchange.opened().files.content(file).content
@@ -483,9 +480,7 @@ class Handed:
 def fetch(spool: Spool, provider: Provider, server: str, now: datetime) -> Fetched:
     """Collect every parcel of ``server`` that is over.
 
-    Raises:
-        CorruptStateError: a file of the spool is damaged.
-        OSError: the spool cannot be written.
+    Raises CorruptStateError: a file of the spool is damaged; OSError: the spool cannot be written.
     """
     with spool.alone() as is_alone:
         return _fetch(spool, provider, server, now) if is_alone else Fetched(problems=[_OTHER])
@@ -523,9 +518,7 @@ def _fetch(spool: Spool, provider: Provider, server: str, now: datetime) -> Fetc
 def hand_over(spool: Spool, provider: Provider, server: str, now: datetime) -> Handed:
     """Send everything that waits for ``server``, and what an earlier run was killed over.
 
-    Raises:
-        CorruptStateError: a file of the spool is damaged.
-        OSError: the spool cannot be written.
+    Raises CorruptStateError: a file of the spool is damaged; OSError: the spool cannot be written.
     """
     with spool.alone() as is_alone:
         if not is_alone:

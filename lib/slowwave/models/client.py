@@ -94,9 +94,8 @@ def held_to(ask: Ask) -> dict[str, Any]:
 def refuse_unfinished(said: Completion) -> None:
     """Refuse what is no whole answer.
 
-    Raises:
-        ModelRefusedError: the model declined, or a filter stopped it.
-        MalformedAnswerError: it was cut off at its limit, or is empty.
+    Raises ModelRefusedError: the model declined, or a filter stopped it; MalformedAnswerError: it was cut off at its
+    limit, or is empty.
     """
     if said.refusal or said.finish == "content_filter":
         raise ModelRefusedError(f"the model declined: {_short(said.refusal or 'its filter stopped the answer')}")
@@ -114,8 +113,7 @@ def spoken(text: str) -> str:
 def data_of(text: str, schema: Mapping[str, Any]) -> Any:
     """Return the JSON of an answer.
 
-    Raises:
-        MalformedAnswerError: it is no JSON, or has not the outer shape of the schema.
+    Raises MalformedAnswerError: it is no JSON, or has not the outer shape of the schema.
     """
     said = spoken(text)
     problem = ""
@@ -567,8 +565,7 @@ class Exchange:
     def post(self, params: Mapping[str, Any]) -> bytes:
         """Send the parameters of a chat completion and return the body of the answer.
 
-        Raises:
-            Fault: there is none.
+        Raises Fault: there is none.
         """
         with self.faults():
             return self._received(params)
@@ -577,8 +574,7 @@ class Exchange:
     def faults(self) -> Generator[None]:
         """Turn what the packages below raise into faults.
 
-        Raises:
-            Fault: the body of the ``with`` got no answer.
+        Raises Fault: the body of the ``with`` got no answer.
         """
         import httpx2  # noqa: PLC0415 - only where a model is configured
         import openai  # noqa: PLC0415 - as above

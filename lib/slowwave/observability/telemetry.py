@@ -313,9 +313,8 @@ def body_of(night: Night) -> bytes:
 def post(night: Night, settings: AlarmSettings) -> None:
     """Post the alarms of a night, where it has any; the address is checked every night.
 
-    Raises:
-        SettingsError: the address is none.
-        ServerError: nobody takes it; the message names the host only, since the rest of such an address is a secret.
+    Raises SettingsError: the address is none; ServerError: nobody takes it; the message names the host only, since the
+    rest of such an address is a secret.
     """
     host = host_of(settings.webhook)
     if not night.alarms:

@@ -255,8 +255,7 @@ class Facts(NamedTuple):
 def read_holds(environ: Mapping[str, str]) -> list[Hold]:
     """Return all holds, oldest first.
 
-    Raises:
-        CorruptStateError: the file does not parse; it never counts as empty.
+    Raises CorruptStateError: the file does not parse; it never counts as empty.
     """
     path = data_folder(environ) / FILE
     if not path.exists():
@@ -280,10 +279,8 @@ def place_hold(environ: Mapping[str, str], at: datetime, *, reason: str, by: str
         by: who sets it.
         what: any of ``project``, ``session``, ``person``, ``since`` and ``until``.
 
-    Raises:
-        UsageError: it names nothing, no reason, a person without a letter, or an end before its beginning.
-        CorruptStateError: the holds or the audit log are damaged.
-        OSError: the data folder cannot be written.
+    Raises UsageError: it names nothing, no reason, a person without a letter, or an end before its beginning;
+    CorruptStateError: the holds or the audit log are damaged; OSError: the data folder cannot be written.
     """
     named = {name: text for name, text in what.items() if text}
     if not named:
@@ -308,10 +305,8 @@ def place_hold(environ: Mapping[str, str], at: datetime, *, reason: str, by: str
 def release_hold(environ: Mapping[str, str], name: str, at: datetime) -> Hold:
     """Take a hold back and return it.
 
-    Raises:
-        NotFoundError: there is none of this id.
-        CorruptStateError: the holds or the audit log are damaged.
-        OSError: the data folder cannot be written.
+    Raises NotFoundError: there is none of this id; CorruptStateError: the holds or the audit log are damaged; OSError:
+    the data folder cannot be written.
     """
     with _changing(environ) as holds:
         found = next((hold for hold in holds if hold.id == name), None)
@@ -441,8 +436,7 @@ def facts_of_shelved(one: Shelved) -> Facts:
 def texts_in(paths: Iterable[Path]) -> Iterator[bytes]:
     """Yield the names of files and their plain bytes, in blocks of whole lines.
 
-    Raises:
-        UnreadableError: one of them cannot be read to its end.
+    Raises UnreadableError: one of them cannot be read to its end.
     """
     for path in paths:
         yield from _blocks(path, open_regular(path))
@@ -500,9 +494,7 @@ def _times_in(session: PackedSession) -> _Times | None:
 def files_of(session: StoredSession, home: Path) -> Iterator[Path]:
     """Yield every file that a client keeps of a session alone: what is held, or left alone, with it.
 
-    Raises:
-        UnreadableError: the index of its client cannot be read.
-        OSError: a folder cannot be listed.
+    Raises UnreadableError: the index of its client cannot be read; OSError: a folder cannot be listed.
     """
     yield from session_files(session)
     yield from files_below(belongings_of(session, home).paths)

@@ -175,10 +175,9 @@ class Archive:
     def add(self, name: str, wanted: Sequence[Wanted]) -> list[Shelved]:
         """Pack sessions, read the pack back, and return them with it.
 
-        Raises:
-            MovedError: a file changed while it was read; there is no pack.
-            SlowwaveError: what was read back is not what was packed, or something cannot be packed.
-            OSError: a file cannot be read, or the disk is full; there is no pack.
+        Raises MovedError: a file changed while it was read; there is no pack; SlowwaveError: what was read back is not
+        what was packed, or something cannot be packed; OSError: a file cannot be read, or the disk is full; there is no
+        pack.
         """
         number = 1
         while (path := self._folder / f"{name}-{number:03d}{SUFFIX}").exists():
@@ -449,9 +448,7 @@ def with_upkeep(plan: Plan, run: Context) -> tuple[Plan, list[Loose]]:
 def tidy(loose: list[Loose], run: Context) -> None:
     """Move entries that lead to no transcript into the trash, store by store.
 
-    Raises:
-        CorruptStateError: the audit log is damaged.
-        OSError: the audit log cannot be written.
+    Raises CorruptStateError: the audit log is damaged; OSError: the audit log cannot be written.
     """
     for store in sorted({one.store for one in loose}):
         try:

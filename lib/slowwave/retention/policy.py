@@ -293,8 +293,7 @@ _AT = datetime(2024, 1, 1, tzinfo=UTC)
 def check(policy: Policy, dialects: Collection[str]) -> None:
     """Stop at the first contradiction.
 
-    Raises:
-        SettingsError: two rules cannot both hold, or a class can never hold a session; names key, value and remedy.
+    Raises SettingsError: two rules cannot both hold, or a class can never hold a session; names key, value and remedy.
     """
     _check_rules(policy, "retention.")
     for number, one in enumerate(policy.classes):

@@ -95,8 +95,7 @@ class _Part(NamedTuple):
 def plan_purge(files: SessionFiles) -> PurgePlan | None:
     """Return what a purge of a session does; None when nothing is hidden in it.
 
-    Raises:
-        UnreadableError: a part cannot be opened.
+    Raises UnreadableError: a part cannot be opened.
     """
     problems: list[Problem] = list(files.problems)
     parts = [_read(path, number, problems) for number, path in enumerate(files.paths)]
@@ -193,8 +192,7 @@ _MODES: tuple[Mode, ...] = ("seed", "code")
 def compare(files: SessionFiles, steps: Sequence[PartPlan], folder: Path) -> None:
     """Make sure that the client sends the same with the new files as with the old ones.
 
-    Raises:
-        RefusedError: it would not.
+    Raises RefusedError: it would not.
     """
     by_path = {step.path: step.new for step in steps}
     private_folder(folder)
@@ -286,9 +284,8 @@ def renew(memory: Path, moves: Moves) -> list[str]:
     Returns:
         Files that somebody changed meanwhile; they are left for the next run.
 
-    Raises:
-        LockHeldError: another process kept the memory folder locked for too long.
-        OSError: the folder cannot be written.
+    Raises LockHeldError: another process kept the memory folder locked for too long; OSError: the folder cannot be
+    written.
     """
     if not memory.is_dir() or not moves.moved:
         return []
@@ -382,9 +379,8 @@ class Purger:
         Args:
             goes: keys of sessions that go as a whole.
 
-        Raises:
-            CorruptStateError: the audit log or a file of a memory folder is damaged.
-            LockHeldError: another process kept a memory folder locked for too long.
+        Raises CorruptStateError: the audit log or a file of a memory folder is damaged; LockHeldError: another process
+        kept a memory folder locked for too long.
         """
         if not self._run.dry_run:
             self._begun = dict(self._notes.left())

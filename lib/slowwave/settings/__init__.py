@@ -73,8 +73,7 @@ def load_settings(
         overrides: ``section.key=value`` items of ``--set``.
         cwd: the folder that ``./slowwave.toml`` is looked for in; the current one by default.
 
-    Raises:
-        SettingsError: a file is missing or not TOML, a key is unknown, or a value is malformed.
+    Raises SettingsError: a file is missing or not TOML, a key is unknown, or a value is malformed.
     """
     source = _find_config(environ, config, cwd or Path.cwd())
     tree, lines = _read_toml(source) if source else ({}, {})

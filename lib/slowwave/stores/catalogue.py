@@ -248,9 +248,8 @@ class Catalogue:
 def own_catalogue(settings: Settings, environ: Mapping[str, str], warnings: list[str] | None = None) -> Catalogue:
     """Return the catalogue of this user, which keeps nothing of what was erased.
 
-    Raises:
-        CorruptStateError: the list of what was erased, or the key of its fingerprints, does not parse.
-        UnreadableError: that key cannot be read, or others may read it.
+    Raises CorruptStateError: the list of what was erased, or the key of its fingerprints, does not parse;
+    UnreadableError: that key cannot be read, or others may read it.
     """
     return Catalogue(catalogue_path(environ), warnings, blocked_by(settings, environ))
 
@@ -307,8 +306,7 @@ class Cache(NamedTuple):
     def open(self, path: Path, warnings: list[str]) -> sqlite3.Connection:
         """Return the open cache at ``path``; the folder is the user's alone, and so is the file.
 
-        Raises:
-            OSError, sqlite3.Error: none can be kept there.
+        Raises OSError, sqlite3.Error: none can be kept there.
         """
         private_folder(path.parent)
         path.touch(mode=0o600)

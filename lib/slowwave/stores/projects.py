@@ -201,8 +201,7 @@ def home_of(folders: Sequence[str], root: str = "") -> str:
 def memory_folder(group: Group[T], settings: Settings, environ: Mapping[str, str]) -> Path:
     """Return the memory folder of a project; it may not exist yet.
 
-    Raises:
-        SettingsError: a template of memory folders is malformed.
+    Raises SettingsError: a template of memory folders is malformed.
     """
     if group.folders:
         name, values = "folder", {"project": group.home, "key": group.key}
@@ -226,8 +225,7 @@ def new_session_folder(settings: Settings, environ: Mapping[str, str], cwd: Path
     A project that has a folder already, in whichever spelling, keeps it. A store that is one folder of transcripts
     takes the session itself.
 
-    Raises:
-        UnreadableError: the store is a file.
+    Raises UnreadableError: the store is a file.
     """
     named = settings.store.roots
     root = named[0] if named else Path(environ.get("HOME") or "~").expanduser() / ".claude"
@@ -344,8 +342,7 @@ def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, st
         things: projects, or anything that belongs to one.
         names: returns the key and the working folder of a thing's project.
 
-    Raises:
-        NotFoundError: nothing matches; the message names what there is.
+    Raises NotFoundError: nothing matches; the message names what there is.
     """
     if not text:
         return list(things)

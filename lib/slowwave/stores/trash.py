@@ -102,10 +102,9 @@ def throw_away(
         notes: entries in indexes of the client that go with it, before the first file moves: a client that finds an
             entry without its transcript would begin a new session under it.
 
-    Raises:
-        MovedError: the client changed a note since it was looked at; nothing moved, and nothing is in the trash.
-        LockHeldError: the client held the lock of its index all the time; as above.
-        OSError: something cannot be read or moved; what moved before that can be restored.
+    Raises MovedError: the client changed a note since it was looked at; nothing moved, and nothing is in the trash;
+    LockHeldError: the client held the lock of its index all the time; as above; OSError: something cannot be read or
+    moved; what moved before that can be restored.
     """
     files: list[TrashedFile] = []
     for path in paths:
@@ -133,8 +132,7 @@ def throw_away(
 def trash_items(trash: Path) -> list[TrashItem]:
     """Return everything in the trash, oldest first.
 
-    Raises:
-        CorruptStateError: a manifest does not parse.
+    Raises CorruptStateError: a manifest does not parse.
     """
     if not trash.is_dir():
         return []
@@ -152,9 +150,7 @@ def ids_in(item: TrashItem) -> set[str]:
 def matching_items(trash: Path, names: Iterable[str]) -> list[TrashItem]:
     """Return the items of these session ids or item ids (also their unique beginnings).
 
-    Raises:
-        NotFoundError: nothing in the trash is called so.
-        RefusedError: a beginning fits more than one session.
+    Raises NotFoundError: nothing in the trash is called so; RefusedError: a beginning fits more than one session.
     """
     items = trash_items(trash)
     chosen: dict[str, TrashItem] = {}
@@ -175,9 +171,8 @@ def matching_items(trash: Path, names: Iterable[str]) -> list[TrashItem]:
 def restore(item: TrashItem, trash: Path) -> list[str]:
     """Put everything of an item back where it was, with its mode and time, and return warnings.
 
-    Raises:
-        RefusedError: something else lies at one of the old places; nothing was moved.
-        OSError: something cannot be moved; calling it again goes on.
+    Raises RefusedError: something else lies at one of the old places; nothing was moved; OSError: something cannot be
+    moved; calling it again goes on.
     """
     folder = trash / item.id
     for file in item.files:
@@ -300,8 +295,7 @@ _FREED = "freed.json"
 def free(item: TrashItem, trash: Path) -> None:
     """Remove an item and all of its files for good.
 
-    Raises:
-        OSError: something cannot be removed; the item is no longer restored, and ``finish_freeing`` goes on.
+    Raises OSError: something cannot be removed; the item is no longer restored, and ``finish_freeing`` goes on.
     """
     folder = trash / item.id
     at_fault_point("rename", folder / MANIFEST)
@@ -313,8 +307,7 @@ def free(item: TrashItem, trash: Path) -> None:
 def finish_freeing(trash: Path) -> None:
     """Remove what a killed process left of items that were freed, or that never came to have a manifest.
 
-    Raises:
-        OSError: something cannot be removed.
+    Raises OSError: something cannot be removed.
     """
     for folder in sorted(trash.iterdir()) if trash.is_dir() else ():
         if not folder.is_dir() or (folder / MANIFEST).exists():
@@ -380,10 +373,9 @@ def plan_removal(session: FoundSession, environ: Mapping[str, str], clock: Clock
     What goes together, and in which order, tells :func:`belongings_of`: a removal that was killed leaves a session that
     can be found and removed again, or nothing that its client would take for one.
 
-    Raises:
-        RefusedError: a running client has it open, or a fork needs it.
-        UsageError: it is no file of its own: its client's database, or files that name each other, would break.
-        UnreadableError: the index of its client cannot be read.
+    Raises RefusedError: a running client has it open, or a fork needs it; UsageError: it is no file of its own: its
+    client's database, or files that name each other, would break; UnreadableError: the index of its client cannot be
+    read.
     """
     head = read_head(session)
     dialect = "unknown" if isinstance(head, StoreProblem) else head.dialect
@@ -399,10 +391,8 @@ def plan_removal(session: FoundSession, environ: Mapping[str, str], clock: Clock
 def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed on request") -> TrashItem:
     """Move a session into the trash, under its lock.
 
-    Raises:
-        MovedError: it changed since the plan was made; nothing was moved.
-        RefusedError: a client has opened or forked it since then.
-        LockHeldError: somebody has been writing to it all the time.
+    Raises MovedError: it changed since the plan was made; nothing was moved; RefusedError: a client has opened or
+    forked it since then; LockHeldError: somebody has been writing to it all the time.
     """
     now = clock.now()
     item_id = f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
@@ -472,9 +462,7 @@ def belongings_of(session: StoredSession, home: Path) -> Belongings:  # noqa: AR
         session: the session; one in a database belongs to its client alone, and has no belongings.
         home: the user's home.
 
-    Raises:
-        UnreadableError: the index of its client cannot be read.
-        OSError: a folder cannot be listed.
+    Raises UnreadableError: the index of its client cannot be read; OSError: a folder cannot be listed.
     """
     return Belongings(()) if session.in_database else client_of(session.dialect).belongings(session)
 
@@ -482,8 +470,7 @@ def belongings_of(session: StoredSession, home: Path) -> Belongings:  # noqa: AR
 def reason_to_stay(session: StoredSession) -> str:
     """Return why a session may not go: what its client would lose, or do wrong, without it; "" for nothing.
 
-    Raises:
-        OSError: a folder in which a fork may lie cannot be listed.
+    Raises OSError: a folder in which a fork may lie cannot be listed.
     """
     client = client_of(session.dialect)
     fork = next(client.forks(session), None)

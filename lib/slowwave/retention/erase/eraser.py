@@ -52,16 +52,14 @@ class Written:
     def begins(self, before: Mapping[Path, str]) -> None:
         """Note files that are about to be written, with their hashes.
 
-        Raises:
-            OSError: the state folder cannot be written; nothing may be written then.
+        Raises OSError: the state folder cannot be written; nothing may be written then.
         """
         self._add(_File(name_to_json(path), digest) for path, digest in before.items())
 
     def ended(self, before: Mapping[Path, str]) -> None:
         """Note what became of these files.
 
-        Raises:
-            OSError: as above.
+        Raises OSError: as above.
         """
         done = [Changed(str(path), old, now) for path, old in before.items() if (now := digest_of(path)) != old]
         self.changed += done
@@ -98,8 +96,7 @@ class Names:
     def elsewhere(self, path: Path) -> str:
         """Say why a file must stay: it has names that nothing would erase; "" when it has none, or is none.
 
-        Raises:
-            OSError: a folder cannot be read.
+        Raises OSError: a folder cannot be read.
         """
         try:
             at = path.stat()
@@ -178,10 +175,8 @@ class Eraser:
     def write(self, plan: FilePlan) -> None:
         """Replace a file as planned, and note its hashes.
 
-        Raises:
-            MovedError: it is not what the plan saw.
-            LockHeldError: another process held its lock all the time.
-            OSError: the disk is full.
+        Raises MovedError: it is not what the plan saw; LockHeldError: another process held its lock all the time;
+        OSError: the disk is full.
         """
         with self.rewriting(plan.path):
             apply_file(plan)
@@ -222,8 +217,7 @@ class Eraser:
 
         What turns out to be left to somebody else is taken out of what is yielded.
 
-        Raises:
-            OSError: the state folder cannot be written; then nothing is written within.
+        Raises OSError: the state folder cannot be written; then nothing is written within.
         """
         before = {path: digest_of(path) for path in paths}
         self.across.written.begins(before)
@@ -268,10 +262,8 @@ class Eraser:
     def remove(self, session: StoredSession) -> TrashItem:
         """Remove a session for good; it is blocked before, so that a kill cannot bring it back.
 
-        Raises:
-            RefusedError: a client has it open, a fork needs it, or it changed.
-            UsageError: only its client can remove it.
-            OSError: something cannot be moved.
+        Raises RefusedError: a client has it open, a fork needs it, or it changed; UsageError: only its client can
+        remove it; OSError: something cannot be moved.
         """
         self.across.forbid(session.id, records_of(session))
         with self.rewriting(*files_below(belongings_of(session, self.home).paths)):
@@ -280,8 +272,7 @@ class Eraser:
     def linked(self, project: str, *paths: Path) -> list[Path]:
         """Return which files have names that would keep what goes; they stay, and the run has failed in part.
 
-        Raises:
-            OSError: a folder cannot be read.
+        Raises OSError: a folder cannot be read.
         """
         found = [(path, reason) for path in paths if (reason := self.across.names.elsewhere(path))]
         for path, reason in found:
@@ -327,8 +318,7 @@ class Left(NamedTuple):
 def left(folder: Path) -> Iterator[Left]:
     """Yield the runs that did not come to their end, oldest first.
 
-    Raises:
-        OSError: a note, or a file that it names, cannot be read.
+    Raises OSError: a note, or a file that it names, cannot be read.
     """
     for note in sorted(folder.glob(f"*{SUFFIX}")):
         run, files = _Run(note.stem, "", ()), dict[str, _File]()
@@ -357,8 +347,7 @@ def _changed(files: Iterable[_File]) -> Iterator[Changed]:
 def digest_of(path: Path) -> str:
     """Return the SHA-256 of a file of any size, "" when none is there.
 
-    Raises:
-        OSError: it cannot be read.
+    Raises OSError: it cannot be read.
     """
     try:
         return hash_of(path)

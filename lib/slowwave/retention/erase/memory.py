@@ -92,8 +92,7 @@ def plan_own(
 
     Files of hashes come last: by then every new hash is known. Transcripts in the trash keep their length.
 
-    Raises:
-        CorruptStateError: the ledger is damaged.
+    Raises CorruptStateError: the ledger is damaged.
     """
     changed: dict[Path, OwnFile] = {}
     for path in _files(folder, but):
@@ -196,9 +195,8 @@ def apply_own(folder: Path, changed: list[OwnFile], *, is_memory: bool) -> list[
     Returns:
         The files that are left for the next run, since somebody changed them, or one of a memory folder, meanwhile.
 
-    Raises:
-        LockHeldError: another process kept the memory folder locked for too long.
-        RefusedError: the memory folder is a mount point; nothing was changed.
+    Raises LockHeldError: another process kept the memory folder locked for too long; RefusedError: the memory folder is
+    a mount point; nothing was changed.
     """
     changed = [one for one in changed if one.new != one.old]
     if not is_memory:
@@ -269,9 +267,7 @@ def what_goes(memory: Path, sessions: Collection[str], speaks: Speaks, held: Col
         speaks: says whether words name a subject.
         held: ids of the sessions that are held; what rests on them stays.
 
-    Raises:
-        CorruptStateError: the ledger is damaged.
-        UnreadableError: a file cannot be read.
+    Raises CorruptStateError: the ledger is damaged; UnreadableError: a file cannot be read.
     """
     gone = Gone(frozenset(map(name_to_json, sessions)), held=frozenset(map(name_to_json, held)))
     candidates, ranges, _ = read_candidates(memory)
@@ -381,8 +377,7 @@ _PARKED = "parked"
 def without(gone: Gone, folder: Path, path: Path, data: bytes) -> bytes | None:
     """Return what a file of a memory folder is without what goes; None when the whole file goes.
 
-    Raises:
-        CorruptStateError: the ledger is damaged.
+    Raises CorruptStateError: the ledger is damaged.
     """
     parts = path.relative_to(folder).parts
     if not gone or (path.suffix != ".md" and OWN_FOLDER not in parts):
