@@ -103,11 +103,7 @@ Outcome = Literal["absent", "written", "followed", "other"]
 def outcome(file: BinaryIO, start: int, stop: int, sha256: str) -> Outcome:
     """Say what became of the bytes that were to stand in a file from ``start`` to ``stop``.
 
-    Args:
-        file: the file, opened for reading; plain, whatever it is packed in.
-        start: where they begin.
-        stop: where they end.
-        sha256: of them.
+    ``file``: the file, opened for reading; plain, whatever it is packed in.
     """
     size = file.seek(0, os.SEEK_END)
     if size <= start:

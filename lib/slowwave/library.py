@@ -138,9 +138,7 @@ class Sessions:
     def fork(self, session_id: str, *, at: str | None = None) -> str:
         """Copy a session under a new id, which is returned; the original is not touched.
 
-        Args:
-            session_id: the session.
-            at: copy only the path from the first message to this one.
+        ``at``: copy only the path from the first message to this one.
         """
         with held(self.writers.known(self.find(session_id))) as (writer, target):
             folder = writer.folder(target)

@@ -82,11 +82,8 @@ class Order(NamedTuple):
 def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Written:
     """Append to a session and look at what the client goes on from.
 
-    Args:
-        order: what is appended.
-        settings: the settings in force.
-        home: the home folder of the person whose session it is.
-        intend: is told what will have grown, right before it does; what it notes outlives a kill.
+    ``home``: the home folder of the person whose session it is; ``intend``: is told what will have grown, right before
+    it does; what it notes outlives a kill.
 
     Raises MovedError: the session changed since it was planned; nothing was appended, or nobody can tell what was;
     RefusedError: a client has it open, or another process holds its lock; UsageError: the client knows no such record,

@@ -240,10 +240,8 @@ def is_compressed(path: Path) -> bool:
 def open_plain(path: Path, problems: list[Problem] | None = None, *, most: int = MOST_BYTES) -> BinaryIO:
     """Open a regular file for reading its plain bytes; a file that only has the name of a compressed one is plain.
 
-    Args:
-        path: the file.
-        problems: damage is appended here; without it, it shows as an end.
-        most: plain bytes behind this many are not needed.
+    ``problems``: damage is appended here; without it, it shows as an end; ``most``: plain bytes behind this many are
+    not needed.
 
     Raises UnreadableError: missing, no permission, not a regular file, or no room for its plain bytes.
     """

@@ -202,11 +202,6 @@ class Meter:
     def hold(self, prompt_tokens: int, completion_tokens: int, share: float = 1.0) -> Usage:
         """Charge what a question may cost at most; give the result to :meth:`settle`.
 
-        Args:
-            prompt_tokens: of the question.
-            completion_tokens: of the longest answer.
-            share: of the usual price.
-
         Raises BudgetSpentError: it does not fit what is left; nothing was charged.
         """
         most = Usage(prompt_tokens, completion_tokens, self.price(prompt_tokens, completion_tokens) * share)

@@ -95,10 +95,8 @@ _ANSWER, _PARCEL, _QUESTION = Form(Answered, *_WRONG), Form(Parcel, *_WRONG), Fo
 def question_of(server: str, request: dict[str, Any], identity: str = "") -> Question:
     """Return the question of a request; its id is equal on every machine and in every run.
 
-    Args:
-        server: address of the server that is asked.
-        request: the whole request.
-        identity: what the id is made of in place of the material, where that changes and the question does not.
+    ``server``: address of the server that is asked; ``identity``: what the id is made of in place of the material,
+    where that changes and the question does not.
     """
     known: object = [request["model"], request["messages"][0], identity] if identity else request
     data = msgspec.json.encode([server, known], order="deterministic")

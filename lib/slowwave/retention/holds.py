@@ -272,12 +272,7 @@ def read_holds(environ: Mapping[str, str]) -> list[Hold]:
 def place_hold(environ: Mapping[str, str], at: datetime, *, reason: str, by: str, **what: str) -> Hold:
     """Set a hold and return it.
 
-    Args:
-        environ: the environment.
-        at: the current time.
-        reason: why.
-        by: who sets it.
-        what: any of ``project``, ``session``, ``person``, ``since`` and ``until``.
+    ``what``: any of ``project``, ``session``, ``person``, ``since`` and ``until``.
 
     Raises UsageError: it names nothing, no reason, a person without a letter, or an end before its beginning;
     CorruptStateError: the holds or the audit log are damaged; OSError: the data folder cannot be written.
@@ -406,10 +401,8 @@ def facts_of(member: Member, home: Path) -> Facts:
 def facts_of_item(item: TrashItem, trash: Path, known: PackedSession | None) -> Facts:
     """Return what a hold is asked about an item of the trash.
 
-    Args:
-        item: the item.
-        trash: the folder of the trash.
-        known: its session as it was archived: nothing else tells its project for sure.
+    ``trash``: the folder of the trash; ``known``: its session as it was archived: nothing else tells its project for
+    sure.
     """
     stored = {Path(file.path): trash / item.id / file.stored for file in item.files if file.kind == "file"}
     newest = max((file.mtime_ns for file in item.files if file.kind == "file"), default=0) / 1e9

@@ -502,10 +502,8 @@ def _store(folder: Path, report: Report, unknown: str) -> tuple[UpkeepRules, Loo
 def due_by_client(fleet: Fleet, times: Iterable[float], report: Report) -> Iterator[tuple[Member, float]]:
     """Yield the sessions that the client itself removes by some times, each once, with the first of these times.
 
-    Args:
-        fleet: all sessions.
-        times: in seconds since 1970, the earliest first.
-        report: gets a warning for each store of which nobody knows what goes.
+    ``times``: in seconds since 1970, the earliest first; ``report``: gets a warning for each store of which nobody
+    knows what goes.
     """
     moments = list(times)
     for folder in sorted(_folders(fleet)):

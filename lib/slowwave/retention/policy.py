@@ -57,11 +57,8 @@ def decide(subjects: Iterable[Subject], policy: Policy, now: datetime, guard: Gu
     ``max_count``; then, over the whole class, the least missed and oldest until ``max_bytes`` times ``low_water`` is
     reached. A session that a guard holds stays and counts, and the next one goes in its place.
 
-    Args:
-        subjects: the sessions.
-        policy: the rules.
-        now: the current time, in the zone whose calendar counts.
-        guard: asked only about sessions that would go, once each.
+    ``now``: the current time, in the zone whose calendar counts; ``guard``: asked only about sessions that would go,
+    once each.
     """
     with relaxed_collector():
         fleet = list(subjects)

@@ -376,8 +376,7 @@ class Purger:
     def purge(self, goes: Collection[str]) -> None:
         """Purge every session in which something is hidden; one that is refused keeps no other one.
 
-        Args:
-            goes: keys of sessions that go as a whole.
+        ``goes``: keys of sessions that go as a whole.
 
         Raises CorruptStateError: the audit log or a file of a memory folder is damaged; LockHeldError: another process
         kept a memory folder locked for too long.

@@ -206,11 +206,8 @@ def list_sessions(
 ) -> Listing:
     """Return a row for every session under the roots; only what changed since the last listing is read.
 
-    Args:
-        settings: name the roots.
-        environ: the environment.
-        catalogue: what is known of the sessions.
-        archived: list what was archived from under the roots, too, unless it lies in its place again.
+    ``catalogue``: what is known of the sessions; ``archived``: list what was archived from under the roots, too, unless
+    it lies in its place again.
 
     Raises UnreadableError: a named root is missing, a file, or unreadable; UnknownDialectError: a named root holds
     transcripts, and not one of them is of a known dialect.
@@ -288,10 +285,8 @@ def known_projects(settings: Settings, environ: Mapping[str, str], *, with_erase
 
     What is wrong with the catalogue itself is one more problem of the discovery; it never stops a run.
 
-    Args:
-        settings: as :func:`find_projects` takes them, as is ``environ``.
-        environ: the process environment.
-        with_erased: also return the sessions that were erased and lie there again, which are problems else.
+    ``settings``: as :func:`find_projects` takes them, as is ``environ``; ``with_erased``: also return the sessions that
+    were erased and lie there again, which are problems else.
 
     Raises UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store;
     UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect; SettingsError: a

@@ -315,9 +315,7 @@ def _latest_of(name: str, sessions: list[FoundSession]) -> list[FoundSession]:
 def newest_session(sessions: Iterable[FoundSession], cwd: str = "") -> FoundSession:
     """Return the main session that was written to last; what is of no known dialect is passed over.
 
-    Args:
-        sessions: all of them.
-        cwd: only those that work in this folder.
+    ``cwd``: only those that work in this folder.
 
     Raises NotFoundError: there is none.
     """

@@ -458,9 +458,7 @@ def belongings_of(session: StoredSession, home: Path) -> Belongings:  # noqa: AR
     What a client has put aside (reset, deleted, a checkpoint) and every topic are sessions of their own, each under
     its own rules; none of them takes another one along.
 
-    Args:
-        session: the session; one in a database belongs to its client alone, and has no belongings.
-        home: the user's home.
+    ``session``: the session; one in a database belongs to its client alone, and has no belongings.
 
     Raises UnreadableError: the index of its client cannot be read; OSError: a folder cannot be listed.
     """

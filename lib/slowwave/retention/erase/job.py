@@ -430,10 +430,7 @@ def _section(path: Path) -> bytes | None:
 def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = ()) -> Report:
     """Take what must go out of what belongs to no project.
 
-    Args:
-        projects: all projects.
-        eraser: the run.
-        more: folders of a scheduler's own files, with databases that nobody else writes.
+    ``more``: folders of a scheduler's own files, with databases that nobody else writes.
 
     Raises OSError: a folder cannot be written.
     """

@@ -187,10 +187,7 @@ def with_event(memory: Path, changed: list[OwnFile], event: Event) -> list[OwnFi
 def apply_own(folder: Path, changed: list[OwnFile], *, is_memory: bool) -> list[str]:
     """Write the files: those of a memory folder all at once, others so that the next run completes a killed one.
 
-    Args:
-        folder: where they lie.
-        changed: the files.
-        is_memory: it is a memory folder, of which no reader sees a part that is changed and one that is not.
+    ``is_memory``: it is a memory folder, of which no reader sees a part that is changed and one that is not.
 
     Returns:
         The files that are left for the next run, since somebody changed them, or one of a memory folder, meanwhile.
@@ -230,9 +227,7 @@ def _is_written(one: OwnFile) -> bool:
 def caches(folder: Path, but: Collection[Path] = ()) -> list[Path]:
     """Return the databases, the report and what waits, in the state folder: built anew, they hold text of transcripts.
 
-    Args:
-        folder: the state folder.
-        but: folders in it that are not looked into: a scheduler's own files may lie there.
+    ``but``: folders in it that are not looked into: a scheduler's own files may lie there.
     """
     return [path for path in _every(folder, but) if path.name.endswith(_BUILT)]
 

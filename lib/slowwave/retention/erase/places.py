@@ -84,11 +84,8 @@ def clean_database(
 ) -> Found:
     """Overwrite what must go from every table of a database, and write it anew; return what that was.
 
-    Args:
-        path: the database.
-        what: what must go.
-        alone: nobody else may have it open; without it another process may, and is waited for.
-        before: is told of the changed rows right before they count.
+    ``alone``: nobody else may have it open; without it another process may, and is waited for; ``before``: is told of
+    the changed rows right before they count.
 
     Raises RefusedError: somebody has it open or locked, the disk is full, or it is damaged; it is as it was.
     """

@@ -85,10 +85,7 @@ class FilePlan:
 def plan_file(path: Path, what: What, *, whole: bool = False) -> FilePlan:
     """Return which lines of a file hold what must go, and what they become.
 
-    Args:
-        path: the file.
-        what: what must go.
-        whole: it is no file of records, so that what must go may stand on several lines.
+    ``whole``: it is no file of records, so that what must go may stand on several lines.
 
     Raises UnreadableError: the file cannot be read.
     """

@@ -84,10 +84,8 @@ class Pack:
     def __init__(self, path: Path, fd: int | None = None, table: Table | None = None) -> None:
         """Open a pack and read its table.
 
-        Args:
-            path: the pack.
-            fd: a descriptor of it, which is closed with the pack; opened by its path without one.
-            table: its table, when it was read before.
+        ``fd``: a descriptor of it, which is closed with the pack; opened by its path without one; ``table``: its table,
+        when it was read before.
         """
         self.path = path
         try:
@@ -143,9 +141,7 @@ class Pack:
 
         It is for reading much: blocks that are new for every chunk take a fifth longer, since the kernel clears them.
 
-        Args:
-            file: what to read.
-            buffer: as ``buffer_for`` makes it; the next chunk overwrites it.
+        ``buffer``: as ``buffer_for`` makes it; the next chunk overwrites it.
 
         Raises CorruptStateError: a frame is not what was written.
         """

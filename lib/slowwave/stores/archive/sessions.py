@@ -68,11 +68,6 @@ def laid_out(
 def laid_out_file(one: Shelved, path: Path, environ: Mapping[str, str]) -> Generator[Path]:
     """Yield where one file of a session can be read, alone.
 
-    Args:
-        one: the archived session.
-        path: where the file lay.
-        environ: names the state folder.
-
     Raises CorruptStateError: its pack is damaged; OSError: there is no room for it.
     """
     with private_place(state_folder(environ) / FOLDER) as base, Pack(one.pack) as pack:

@@ -82,8 +82,7 @@ class Shelf:
     def sessions(self, about: str = "") -> Iterator[Shelved]:
         """Yield every archived session, pack by pack; one that was archived twice comes twice.
 
-        Args:
-            about: packs in which this text, for example an id, surely does not stand may be left out.
+        ``about``: packs in which this text, for example an id, surely does not stand may be left out.
 
         Raises UnreadableError: the folder cannot be listed.
         """

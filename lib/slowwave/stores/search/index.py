@@ -103,10 +103,8 @@ def said_in(
 ) -> Iterator[tuple[bool, Said]]:
     """Yield what messages say, each with whether it belongs to a sub-agent inside a main session.
 
-    Args:
-        messages: messages of one session.
-        by_agent: the session is a sub-agent's, so that what its user says was written by another agent.
-        blocked: what was erased, and is found by no search where it is there again.
+    ``by_agent``: the session is a sub-agent's, so that what its user says was written by another agent; ``blocked``:
+    what was erased, and is found by no search where it is there again.
     """
     for message in messages:
         if message.is_result:
@@ -280,9 +278,8 @@ class SearchIndex:
     def refresh(self, rows: Sequence[SessionRow], waiting: Callable[[int], None] | None = None) -> Refreshed:
         """Bring the index up to these sessions; those that are no more leave it.
 
-        Args:
-            rows: a listing without filters, so that everything in the folders of its sessions is in it.
-            waiting: told how many bytes belong to sessions that must be looked into, before that is done.
+        ``rows``: a listing without filters, so that everything in the folders of its sessions is in it; ``waiting``:
+        told how many bytes belong to sessions that must be looked into, before that is done.
 
         Raises UnreadableError: the index cannot be written, for example since the disk is full.
         """
