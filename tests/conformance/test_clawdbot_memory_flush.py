@@ -11,7 +11,8 @@ import pytest
 from slowwave.compaction.book import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
 from slowwave.compaction.items import Item, Reading, Usage
 from slowwave.compaction.plan import due
-from slowwave.compaction.tokens import PI, RESERVE_FLOOR, Chosen, reserve_floor
+from slowwave.compaction.settings import RESERVE_FLOOR, Chosen, reserve_floor
+from slowwave.compaction.tokens import PI
 from slowwave.settings import CompactionSettings
 
 BOUNDARY = 176_000

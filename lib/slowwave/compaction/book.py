@@ -19,7 +19,7 @@ from uuid import UUID
 
 import msgspec
 
-from slowwave.compaction.tokens import Chosen, chosen_by_client, count_or
+from slowwave.compaction.settings import Chosen, chosen_by_client, count_or
 from slowwave.context import Clock
 from slowwave.errors import LockHeldError, SlowwaveError, UnreadableError
 from slowwave.files import home_folder, private_folder, state_folder

@@ -13,19 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 import msgspec
 
 from slowwave.compaction.files import NO_FILES, FileOperations, of_details, of_tags, without_tags
-from slowwave.compaction.tokens import (
-    CLAUDE,
-    CODEX,
-    IMAGE_LENGTH,
-    NOTHING_CHOSEN,
-    PI,
-    Chosen,
-    Rule,
-    chosen_by_client,
-    rule_of,
-    stringify,
-    units,
-)
+from slowwave.compaction.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
+from slowwave.compaction.tokens import CLAUDE, CODEX, IMAGE_LENGTH, PI, Rule, rule_of, stringify, units
 from slowwave.errors import UsageError
 from slowwave.formats.client import CompactionRules, Dialect, TailDialect
 from slowwave.formats.messages import PlainMessage

@@ -24,7 +24,8 @@ import msgspec
 from slowwave.compaction.calls import answers
 from slowwave.compaction.files import NO_FILES, FileOperations, of_calls
 from slowwave.compaction.items import ContextTokens, Item, Reading, context_tokens
-from slowwave.compaction.tokens import OPENCODE, Chosen, Rule, context_window, exact_tokens, settings_files
+from slowwave.compaction.settings import Chosen, settings_files
+from slowwave.compaction.tokens import OPENCODE, Rule, context_window, exact_tokens
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.formats.messages import PlainMessage
 from slowwave.formats.model import Block, Message, Other, Span, Thinking, ToolResult
@@ -420,7 +421,7 @@ def tokens_after(reading: Reading, plan: Plan, summary: str) -> int:
     """Return the estimate of the context that a compaction leaves."""
     stays = plan.tokens_kept + reading.rule.of_text(summary + " " * reading.rules.introduced)
     if reading.rules.keeps_asked:
-        from slowwave.formats.codex.replay import (  # noqa: PLC0415
+        from slowwave.formats.codex.dialect import (  # noqa: PLC0415
             USER_TOKENS,
             is_boundary,
         )

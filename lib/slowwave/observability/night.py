@@ -26,7 +26,7 @@ from slowwave.locks import locked_file
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import INDEX
 from slowwave.report import BY_SETTING, PARKED_FOR_REVIEW, Report, Span
-from slowwave.settings.model import AlarmSettings
+from slowwave.settings import AlarmSettings
 
 VERSION = 1
 # the outcome of a run that could not even begin

@@ -17,7 +17,7 @@ from slowwave.observability.night import Night
 from slowwave.observability.progress import Watcher, words
 from slowwave.report import Report, Span, counted
 from slowwave.secrets.redactor import NAMELESS, logger_of
-from slowwave.settings.model import AlarmSettings, TelemetrySettings
+from slowwave.settings import AlarmSettings, TelemetrySettings
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import MetricsData

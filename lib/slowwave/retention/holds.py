@@ -31,7 +31,7 @@ from slowwave.formats.tail import lines_backward
 from slowwave.locks import locked_file
 from slowwave.quantities import told
 from slowwave.retention.audit import AuditLog, Entry
-from slowwave.settings.model import Source, Subject
+from slowwave.settings import Source, Subject
 from slowwave.stores.archive.pack import Pack, PackedSession
 from slowwave.stores.archive.shelf import Shelved, ids_of
 from slowwave.stores.projects import Project

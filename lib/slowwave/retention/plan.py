@@ -31,8 +31,7 @@ from slowwave.retention.audit import BY_RUN, AuditLog, of_item
 from slowwave.retention.holds import Fleet, Hold, Member, facts_of, held_by, owner_of, paths_of
 from slowwave.retention.policy import Guard, Shortfall, Verdict, decide
 from slowwave.secrets.redactor import logger_of
-from slowwave.settings import RetentionSettings
-from slowwave.settings.model import KEEPS, LIMITS, Rules, Subject
+from slowwave.settings import KEEPS, LIMITS, RetentionSettings, Rules, Subject
 from slowwave.stores.archive.pack import SUFFIX, Pack, PackedFile, PackedSession, Wanted, digest, write_pack
 from slowwave.stores.archive.shelf import RowsByPath, Shelf, Shelved
 from slowwave.stores.catalogue import own_catalogue

@@ -14,7 +14,7 @@ import msgspec
 from slowwave.errors import SettingsError
 from slowwave.formats.lines import relaxed_collector
 from slowwave.quantities import Count
-from slowwave.settings.model import ClassRules, Policy, Rules, Source, Subject
+from slowwave.settings import ClassRules, Policy, Rules, Source, Subject
 
 # why a session must stay whatever the rules say, or ""
 Guard = Callable[[Subject], str]

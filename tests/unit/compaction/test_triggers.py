@@ -1,7 +1,7 @@
 """Thresholds compare exactly as each client does: at the boundary, and one token beside it."""
 
 from slowwave.compaction.plan import CRABTALK_THRESHOLD, Budget, is_over_budget, is_over_threshold
-from slowwave.compaction.tokens import RESERVE_FLOOR
+from slowwave.compaction.settings import RESERVE_FLOOR
 
 FLOORED = Budget(reserve_floor=RESERVE_FLOOR)
 

@@ -26,7 +26,7 @@ from slowwave.observability.progress import (
     settle,
     write_note,
 )
-from slowwave.settings.model import AlarmSettings
+from slowwave.settings import AlarmSettings
 from tests.unit.observability.nights import FIRST, a_night
 
 AT = FIRST.isoformat()

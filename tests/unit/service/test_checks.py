@@ -25,8 +25,7 @@ from slowwave.observability.progress import begun, end_note, write_note
 from slowwave.samples import build
 from slowwave.service import checks
 from slowwave.service.checks import Check, archive, clients, disk, private, runs, scheduler, storage, telling
-from slowwave.settings import load_settings
-from slowwave.settings.model import AlarmSettings
+from slowwave.settings import AlarmSettings, load_settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.projects import Discovery
 from tests.model_server.scripted import error as refused

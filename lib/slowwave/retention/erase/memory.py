@@ -23,7 +23,7 @@ from slowwave.memory.folder import OWN_FOLDER, digest
 from slowwave.memory.ledger import FILE as LEDGER_FILE
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash, parse_ledger, read_ledger
-from slowwave.memory.model import Candidate, Evidence, name_to_json
+from slowwave.memory.model import Candidate, name_to_json
 from slowwave.memory.pages import statements
 from slowwave.memory.transaction import Change, commit
 from slowwave.retention.erase.mask import STUCK, Masked, Place, marked, overwritten
@@ -345,16 +345,12 @@ def filtered(event: Event, gone: Gone) -> Event:
         event,
         candidates=tuple(c for c in event.candidates if c not in gone.candidates),
         sightings=tuple(s for s in event.sightings if s.session not in gone.sessions),
-        evidence=tuple(e for e in event.evidence if not _is_gone(e, gone)),
+        evidence=tuple(e for e in event.evidence if e.path not in gone.paths),
         entries=tuple(e for e in event.entries if e.ref not in gone.memories),
         sessions=tuple(s for s in event.sessions if s not in gone.sessions),
         text="" if event.event == "section" and event.text in gone.titles else event.text,
         successor="" if event.successor in gone.memories else event.successor,
     )
-
-
-def _is_gone(evidence: Evidence, gone: Gone) -> bool:
-    return evidence.path in gone.paths
 
 
 def _names(speaks: Speaks, *texts: str) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.compaction.tokens import Chosen, chosen_by_client
+from slowwave.compaction.settings import Chosen, chosen_by_client
 from slowwave.errors import UsageError
 from slowwave.formats import claude as client
 from tests.unit.compaction.job.talks import Talk, compacted, job

@@ -4,7 +4,8 @@ import pytest
 
 from slowwave.compaction.items import Item, Reading, Usage
 from slowwave.compaction.plan import due, window_of
-from slowwave.compaction.tokens import RESERVE_FLOOR, Chosen, rule_of
+from slowwave.compaction.settings import RESERVE_FLOOR, Chosen
+from slowwave.compaction.tokens import rule_of
 from slowwave.settings import CompactionSettings
 
 SOFT = 4_000
