@@ -352,8 +352,6 @@ class _Stream:
 # A search in raw bytes only says where to look: JSON may hold the same bytes inside a string, so the caller decodes
 # every line that is found here.
 
-_BLOCK_BYTES = 1 << 20
-
 
 def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield (offset, line with its newline) for every line, undecoded: the least that a pass over a file can cost."""

@@ -131,10 +131,8 @@ def conclude(
 def view_now(settings: Settings, environ: Mapping[str, str], now: datetime, known: Known | None = None) -> View | None:
     """Return what the report is made of now, or None before the first night; ``known`` where that was looked at.
 
-    Raises:
-        UnreadableError: a store, or the key of the marks of secrets, cannot be read at all.
-        CorruptStateError: the list of what was erased, or its key, is damaged or gone.
-        OSError: the history is there and cannot be read.
+    Raises UnreadableError: a store, or the key of the marks of secrets, cannot be read at all; CorruptStateError: the
+    list of what was erased, or its key, is damaged or gone; OSError: the history is there and cannot be read.
     """
     if known is None:
         folders = memory_folders(settings, environ)
