@@ -38,7 +38,7 @@ from slowwave.jobs.story import (
     retained_rows,
 )
 from slowwave.locks import beside_jobs
-from slowwave.observability.alarms import events_of
+from slowwave.observability.night import events_of
 from slowwave.observability.page import markdown_of
 from slowwave.observability.progress import watcher
 from slowwave.observability.telemetry import ROOT

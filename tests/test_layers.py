@@ -17,25 +17,24 @@ MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
     "cli": 21,
-    "compaction": 19,
+    "compaction": 14,
     "consolidation": 25,
     "extraction": 24,
-    "formats": 48,
+    "formats": 45,
     "jobs": 17,
     "memory": 27,
-    "models": 6,
-    "observability": 8,
-    "reading": 7,
-    "retention": 19,
+    "models": 5,
+    "observability": 7,
+    "reading": 4,
+    "retention": 17,
     "samples": 1,
     "secrets": 11,
     "service": 6,
-    "settings": 3,
     "shell": 5,
     "stores": 18,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 277
+MOST_FILES_IN_ALL = 260
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {
@@ -169,10 +168,10 @@ def test_every_import_points_down() -> None:
     [
         ("lib/slowwave/report.py", "def f():\n    import tasks.stages"),
         ("lib/slowwave/report.py", "def f():\n    from prefect import flow"),
-        ("lib/slowwave/formats/walk.py", "from prefect.client import x"),
+        ("lib/slowwave/formats/sessions.py", "from prefect.client import x"),
         ("lib/slowwave/formats/lines.py", "from slowwave import stores"),
         ("lib/slowwave/formats/claude/dialect.py", "import slowwave.stores.projects"),
-        ("lib/slowwave/formats/walk.py", "import importlib\nimportlib.import_module('slowwave.extraction.job')"),
+        ("lib/slowwave/formats/sessions.py", "import importlib\nimportlib.import_module('slowwave.extraction.job')"),
         ("lib/slowwave/jobs/story.py", "if TYPE_CHECKING:\n    from slowwave.cli import main"),
         ("lib/slowwave/jobs/story.py", "from .cli import main"),
         ("lib/slowwave/observability/night.py", "from slowwave.jobs.story import Run"),

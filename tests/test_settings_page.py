@@ -12,8 +12,7 @@ import msgspec
 import pytest
 
 from slowwave.errors import SettingsError
-from slowwave.settings import ENV_PREFIX, Settings, default_text, load_settings
-from slowwave.settings.model import ClassRules
+from slowwave.settings import ENV_PREFIX, ClassRules, Settings, default_text, load_settings
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "settings.md"

@@ -146,9 +146,7 @@ def walked(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 def open_file(path: Path) -> int:
     """Open a file of our own to read it; what is no file is told at once, where reading would wait for ever.
 
-    Raises:
-        UnreadableError: it is a folder, a pipe, a device or a socket.
-        OSError: it is not there, or may not be read.
+    Raises UnreadableError: it is a folder, a pipe, a device or a socket; OSError: it is not there, or may not be read.
     """
     # of a pipe nothing comes until somebody writes to it
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -195,8 +193,7 @@ def replacement(path: Path, *, mode: int | None = None, check: Callable[[], None
         mode: permissions of the new file; by default those of the existing one, or 0o600.
         check: called right before the rename; what it raises leaves the old content in place.
 
-    Raises:
-        OSError: the folder is missing or not writable, or the disk is full; the old content is untouched.
+    Raises OSError: the folder is missing or not writable, or the disk is full; the old content is untouched.
     """
     old = path.stat() if path.exists() else None
     if mode is None:
@@ -259,10 +256,8 @@ def move_file(source: Path, target: Path) -> None:
     A second name is made first and the old one removed afterwards, so that a kill in between leaves both; calling it
     again then finishes the move.
 
-    Raises:
-        FileExistsError: another file is at ``target``.
-        MovedError: somebody wrote to it while it was copied to another file system; it stays where it is.
-        OSError: the file cannot be read, written or removed.
+    Raises FileExistsError: another file is at ``target``; MovedError: somebody wrote to it while it was copied to
+    another file system; it stays where it is; OSError: the file cannot be read, written or removed.
     """
     copied: _Stamp | None = None
     at_fault_point("link", target)

@@ -38,8 +38,7 @@ class Form(NamedTuple, Generic[T]):
 def read_note(path: Path, form: Form[T]) -> T | None:
     """Return a note, None when there is none.
 
-    Raises:
-        CorruptStateError: it is damaged or cannot be read: that never counts as nothing noted.
+    Raises CorruptStateError: it is damaged or cannot be read: that never counts as nothing noted.
     """
     try:
         return msgspec.json.decode(file_bytes(path), type=form.kind)
@@ -104,11 +103,7 @@ Outcome = Literal["absent", "written", "followed", "other"]
 def outcome(file: BinaryIO, start: int, stop: int, sha256: str) -> Outcome:
     """Say what became of the bytes that were to stand in a file from ``start`` to ``stop``.
 
-    Args:
-        file: the file, opened for reading; plain, whatever it is packed in.
-        start: where they begin.
-        stop: where they end.
-        sha256: of them.
+    ``file``: the file, opened for reading; plain, whatever it is packed in.
     """
     size = file.seek(0, os.SEEK_END)
     if size <= start:

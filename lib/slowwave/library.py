@@ -20,8 +20,7 @@ from slowwave.formats.changes import PART_BYTES
 from slowwave.formats.client import Dialect
 from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import CLIENTS, by_name, read_for_context
-from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
-from slowwave.formats.walk import Known, Walk
+from slowwave.formats.sessions import FoundSession, Known, Place, StoredSession, StoreProblem, Walk
 from slowwave.formats.writing import Compaction, Content, Draft, Means, checked, new_uuid
 from slowwave.memory.folder import STATE_FILE
 from slowwave.report import Gate
@@ -139,9 +138,7 @@ class Sessions:
     def fork(self, session_id: str, *, at: str | None = None) -> str:
         """Copy a session under a new id, which is returned; the original is not touched.
 
-        Args:
-            session_id: the session.
-            at: copy only the path from the first message to this one.
+        ``at``: copy only the path from the first message to this one.
         """
         with held(self.writers.known(self.find(session_id))) as (writer, target):
             folder = writer.folder(target)
@@ -254,9 +251,7 @@ class Sessions:
 def read_session(path: Path) -> Transcript:
     """Read one session of any client, all of its parts; what is damaged is told in ``problems``.
 
-    Raises:
-        UnreadableError: the file cannot be opened.
-        UnknownDialectError: it is empty, or of no known dialect.
+    Raises UnreadableError: the file cannot be opened; UnknownDialectError: it is empty, or of no known dialect.
     """
     dialect, files = _opened(path)
     return by_name(dialect).read(files)
@@ -265,8 +260,7 @@ def read_session(path: Path) -> Transcript:
 def context_of(path: Path) -> Sequence[Message]:
     """Return what the session's client would send if it were resumed now.
 
-    Raises:
-        UnreadableError, UnknownDialectError: as :func:`read_session`.
+    Raises UnreadableError, UnknownDialectError: as :func:`read_session`.
     """
     name, files = _opened(path)
     dialect = by_name(name)
@@ -300,8 +294,7 @@ class Dreaming:
     def gates(self) -> list[Gate]:
         """Return the three gates, each with its reason: time, sessions, lock.
 
-        Raises:
-            CorruptStateError: the state does not parse, which never counts as "never ran".
+        Raises CorruptStateError: the state does not parse, which never counts as "never ran".
         """
         last, now = read_state(self.memory), self._clock.now()
         changed = changed_since(self._sessions(), last, lambda _session: "")
@@ -315,8 +308,7 @@ class Dreaming:
     def should_consolidate(self) -> bool:
         """Say whether all gates are open.
 
-        Raises:
-            CorruptStateError: as :meth:`gates`.
+        Raises CorruptStateError: as :meth:`gates`.
         """
         return all(gate.passed for gate in self.gates())
 
@@ -324,8 +316,7 @@ class Dreaming:
     def lock(self) -> Generator[DreamLock]:
         """Hold the lock as long as the block runs; it is given up in any case.
 
-        Raises:
-            LockHeldError: another process holds it.
+        Raises LockHeldError: another process holds it.
         """
         with held_by_dream(self.memory, self._rules.lock_stale) as lock:
             yield lock
@@ -333,8 +324,7 @@ class Dreaming:
     def update_state(self) -> None:
         """Note that a dream was done now; call it inside of :meth:`lock`.
 
-        Raises:
-            OSError: the folder cannot be written.
+        Raises OSError: the folder cannot be written.
         """
         private_folder(self.memory)
         atomic_write(self.memory / STATE_FILE, render_state(int(self._clock.now().timestamp())))

@@ -182,9 +182,7 @@ def locked_file(
         shared: hold it together with others that share it.
         timeout_s: how long to wait for the lock.
 
-    Raises:
-        LockHeldError: another process held the lock all the time.
-        UnreadableError: the file cannot be opened.
+    Raises LockHeldError: another process held the lock all the time; UnreadableError: the file cannot be opened.
     """
     flags = os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK
     flags |= (os.O_CREAT if create else 0) | (os.O_APPEND if append else 0)

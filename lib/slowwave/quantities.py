@@ -153,8 +153,7 @@ class ByteCount(Count):
 def parse_duration(value: object) -> timedelta:
     """Return the length of time that ``value`` means, in units of a fixed length; ``m`` are minutes.
 
-    Raises:
-        ValueError: it is none; a bare number is refused, nobody can tell minutes from hours in a settings file.
+    Raises ValueError: it is none; a bare number is refused, nobody can tell minutes from hours in a settings file.
     """
     if isinstance(value, timedelta):
         return value
@@ -212,8 +211,7 @@ def moment(option: str, value: str, now: datetime, *, ends: bool = False) -> dat
         now: what time it is.
         ends: a bare date is the end of that day instead, as in ``--until``, which includes what it names.
 
-    Raises:
-        UsageError: it is no time, or could mean two days; the message shows accepted forms.
+    Raises UsageError: it is no time, or could mean two days; the message shows accepted forms.
     """
     text = value.strip()
     try:

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
+from slowwave.compaction.items import read_session
 from slowwave.compaction.plan import Budget, NoPlan, planned
-from slowwave.compaction.reading import read_session
 from slowwave.formats.model import SessionFiles
 
 

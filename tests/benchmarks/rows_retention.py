@@ -12,9 +12,9 @@ from sessions_data import VERSION, Maker, claude_lines, fleet
 from slowwave.formats.model import SessionFiles, SessionOrigin
 from slowwave.formats.sessions import StoredSession
 from slowwave.quantities import ByteCount, Count, Period
+from slowwave.retention.holds import Fleet
 from slowwave.retention.policy import decide
-from slowwave.retention.sessions import Fleet
-from slowwave.settings.model import Policy
+from slowwave.settings import Policy
 from slowwave.stores.archive.pack import PackedSession, Wanted, write_pack
 from slowwave.stores.projects import Project
 

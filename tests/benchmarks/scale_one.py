@@ -13,8 +13,8 @@ from pathlib import Path
 
 import orjson
 
+from slowwave.compaction.items import read_session
 from slowwave.compaction.plan import Budget, planned
-from slowwave.compaction.reading import read_session
 from slowwave.context import Run, SystemClock, new_run_id
 from slowwave.formats.model import SessionFiles
 from slowwave.jobs.backfill.landing import land_shard

@@ -10,7 +10,7 @@ import pytest
 
 from slowwave.compaction.book import MOST_FAILURES, Breaker, content_stamp, read_book, write_book
 from slowwave.compaction.plan import is_over_share, warning_level
-from slowwave.compaction.requests import compact_prompt, keep_index, rounds, snip, wrapped_summary
+from slowwave.compaction.summary import compact_prompt, keep_index, rounds, snip, wrapped_summary
 from slowwave.compaction.tokens import CERSEI, context_window
 from slowwave.formats.model import Message
 from tests.unit.compaction.job.talks import Talk, compacted, job

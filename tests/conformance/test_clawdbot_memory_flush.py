@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.due import due
-from slowwave.compaction.flush import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
-from slowwave.compaction.items import Item, Usage
-from slowwave.compaction.reading import Reading
+from slowwave.compaction.book import SOFT_THRESHOLD_TOKENS, flushed, has_flushed, soft_threshold
+from slowwave.compaction.items import Item, Reading, Usage
+from slowwave.compaction.plan import due
 from slowwave.compaction.settings import RESERVE_FLOOR, Chosen, reserve_floor
 from slowwave.compaction.tokens import PI
 from slowwave.settings import CompactionSettings

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slowwave.compaction.book import read_book
-from slowwave.compaction.reading import read_session
+from slowwave.compaction.items import read_session
 from slowwave.compaction.story import compact_one
 from slowwave.errors import CorruptStateError, SlowwaveError
 from slowwave.formats.model import SessionFiles

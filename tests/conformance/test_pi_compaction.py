@@ -9,7 +9,7 @@ from typing import Any
 
 from slowwave.compaction.items import Item, Usage, context_tokens, pi_items, usage_of
 from slowwave.compaction.plan import KEEP_RECENT_TOKENS, Budget, Cut, Plan, find_cut, is_over_budget, prepare
-from slowwave.compaction.requests import joined
+from slowwave.compaction.summary import joined
 from slowwave.formats.pi.dialect import PI
 from slowwave.formats.writing import Compaction
 from tests.conformance.pi_manager import Manager

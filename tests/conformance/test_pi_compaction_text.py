@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from slowwave.compaction.files import of_calls
 from slowwave.compaction.items import ContextTokens, Item, item_of
 from slowwave.compaction.plan import Budget, Plan
-from slowwave.compaction.requests import NO_HISTORY, SECTIONS, ULID_SEPARATOR, flat, joined, requests
+from slowwave.compaction.summary import NO_HISTORY, SECTIONS, ULID_SEPARATOR, flat, joined, requests
 from slowwave.formats.model import Message, Other, Text, Thinking, ToolCall
 from tests.unit.compaction.messages import answer, message, result, user
 

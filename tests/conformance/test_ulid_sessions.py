@@ -13,7 +13,7 @@ import pytest
 
 from slowwave.compaction.items import items_of
 from slowwave.compaction.plan import Budget, Plan, prepare
-from slowwave.compaction.requests import SECTIONS, ULID_SEPARATOR, Part, flat, joined, requests
+from slowwave.compaction.summary import SECTIONS, ULID_SEPARATOR, Part, flat, joined, requests
 from slowwave.compaction.tokens import rule_of
 from slowwave.context import FixedClock
 from slowwave.errors import UsageError

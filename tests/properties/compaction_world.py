@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from slowwave.compaction.book import Compacting
-from slowwave.compaction.reading import read_session
+from slowwave.compaction.items import read_session
 from slowwave.compaction.story import compact_sessions
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from slowwave.compaction.append import undo
 from slowwave.compaction.book import Compacting, read_book
 from slowwave.compaction.calls import answers
-from slowwave.compaction.reading import read_session
+from slowwave.compaction.items import read_session
 from slowwave.compaction.story import compact_sessions
 from slowwave.compaction.summary import by_ledger
 from slowwave.context import FixedClock

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from slowwave.compaction.calls import answers
 from slowwave.compaction.items import Item, items_of, pi_items
 from slowwave.compaction.plan import Budget, NoPlan, Plan, find_cut, prepare
-from slowwave.compaction.requests import keep_index, rounds, snip
+from slowwave.compaction.summary import keep_index, rounds, snip
 from slowwave.compaction.tokens import PI
 from slowwave.formats.model import Message
 from tests.unit.compaction.messages import answer, result, user

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from slowwave.compaction.book import read_book
-from slowwave.compaction.reading import read_session
+from slowwave.compaction.items import read_session
 from slowwave.compaction.story import compact_sessions
 from slowwave.errors import UsageError
 from slowwave.formats.model import Message, SessionFiles

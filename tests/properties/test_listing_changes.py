@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from slowwave.formats.walk import Walk
+from slowwave.formats.sessions import Walk
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import Listing, list_sessions
 from tests.unit.stores.store_builder import add, cersei, claude, settings_for, write

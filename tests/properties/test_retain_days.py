@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.retention import context, removal
+from slowwave.retention import plan, removal
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.removal import Freer
 from slowwave.stores.archive import pack
@@ -55,7 +55,7 @@ def _ignores_holds(patch: pytest.MonkeyPatch) -> None:
     def nobody(*_: object) -> str:
         return ""
 
-    patch.setattr(context, "held_by", nobody)
+    patch.setattr(plan, "held_by", nobody)
 
 
 def _frees_at_once(patch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from slowwave.quantities import ByteCount, Count, Period
 from slowwave.retention.policy import LEAST_MISSED, Decision, decide
-from slowwave.settings.model import ClassRules, Policy, Rules, Subject
+from slowwave.settings import ClassRules, Policy, Rules, Subject
 
 FLEETS = 10_000 if os.environ.get("DRILLS") == "full" else 600
 ZONES = ("UTC", "America/New_York", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "Australia/Lord_Howe")

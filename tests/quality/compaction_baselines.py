@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from slowwave.compaction.items import items_of
 from slowwave.compaction.plan import cleared, prune
-from slowwave.compaction.requests import flat
+from slowwave.compaction.summary import flat
 from slowwave.compaction.tokens import PI
 from slowwave.formats.messages import PlainMessage
 from slowwave.formats.model import Block, Message, ToolResult

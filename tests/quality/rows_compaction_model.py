@@ -6,12 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from slowwave.compaction.files import NO_FILES, of_calls
-from slowwave.compaction.items import context_tokens, items_of
+from slowwave.compaction.items import Reading, context_tokens, items_of
 from slowwave.compaction.plan import Budget, Plan
 from slowwave.compaction.proof import probes_of
-from slowwave.compaction.reading import Reading
-from slowwave.compaction.requests import requests
-from slowwave.compaction.summary import Gone, by_ledger, by_model
+from slowwave.compaction.summary import Gone, by_ledger, by_model, requests
 from slowwave.compaction.tokens import PI
 from slowwave.models.base import Answer, Ask, ModelUnavailableError, Usage
 from tests.model_server.llama import llama_server

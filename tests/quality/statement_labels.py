@@ -18,9 +18,8 @@ from slowwave.extraction.offline import choice, standing
 from slowwave.extraction.voice import spoken
 from slowwave.formats.model import Text
 from slowwave.memory.model import Category
-from slowwave.reading.items import Chosen, Part, Said
+from slowwave.reading.items import Chosen, Part, Said, Statement, statements
 from slowwave.reading.session import read
-from slowwave.reading.statements import Statement, statements
 from slowwave.secrets.redactor import NAMELESS
 from tests.quality.beside import CORPUS
 from tests.quality.reading import line_at, transcript_of

@@ -17,9 +17,8 @@ from typing import Any
 
 from slowwave.extraction.classifier import Surroundings
 from slowwave.extraction.voice import spoken
-from slowwave.reading.items import Reading, Said
+from slowwave.reading.items import Reading, Said, Statement, statements
 from slowwave.reading.pastes import parts_of
-from slowwave.reading.statements import Statement, statements
 from tests.quality.attack_frames import frames
 
 FOLDER = Path(__file__).parent / "typed"

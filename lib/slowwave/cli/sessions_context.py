@@ -21,9 +21,8 @@ from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import normal_form
 from slowwave.formats.model import Problem, SessionFiles, Transcript
 from slowwave.formats.registry import EXPECTED, by_name, client_of, read_for_context
-from slowwave.formats.sessions import FoundSession, StoreProblem
+from slowwave.formats.sessions import SUFFIX, FoundSession, StoreProblem
 from slowwave.formats.tail import FileNotes, context_notes
-from slowwave.formats.walk import SUFFIX
 from slowwave.stores.roots import found_sessions, meant_session, newest_session, read_head, session_of_path
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from slowwave.cli.sessions_write import stored_session
 from slowwave.cli.terminal import bold, harmless, say, say_json, screen_width, settings_of, tell_damage
 from slowwave.compaction.append import as_it_stands, is_open
 from slowwave.compaction.book import Appended, Condition, conditions, folder_of, read_book
-from slowwave.compaction.due import due
-from slowwave.compaction.reading import read_session
+from slowwave.compaction.items import read_session
+from slowwave.compaction.plan import due
 from slowwave.errors import DONE, UsageError
 from slowwave.formats.model import Message, SessionFiles
 from slowwave.formats.sessions import StoredSession

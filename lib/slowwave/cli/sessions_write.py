@@ -283,7 +283,7 @@ def prune(args: argparse.Namespace) -> int:
 
 def summary_of_branch(args: argparse.Namespace, found: FoundSession) -> str:
     """Return what is left behind when a session goes on from an older message."""
-    from slowwave.compaction.draft import branch_summary  # noqa: PLC0415 - of one command
+    from slowwave.compaction.story import branch_summary  # noqa: PLC0415 - of one command
 
     session = stored_session(found)
     return branch_summary(session, args.from_message, _compacting(args, session))

@@ -23,14 +23,14 @@ from slowwave.compaction.book import (
     alone,
     content_stamp,
     ids_of,
+    note_compaction,
+    noted,
     read_book,
     time_of,
     write_book,
 )
-from slowwave.compaction.flush import note_compaction, noted
-from slowwave.compaction.items import Item
+from slowwave.compaction.items import Item, Reading, read_session
 from slowwave.compaction.plan import Plan, tokens_after
-from slowwave.compaction.reading import Reading, read_session
 from slowwave.context import FixedClock, SystemClock
 from slowwave.errors import MovedError, NotFoundError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
@@ -82,18 +82,13 @@ class Order(NamedTuple):
 def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Written:
     """Append to a session and look at what the client goes on from.
 
-    Args:
-        order: what is appended.
-        settings: the settings in force.
-        home: the home folder of the person whose session it is.
-        intend: is told what will have grown, right before it does; what it notes outlives a kill.
+    ``home``: the home folder of the person whose session it is; ``intend``: is told what will have grown, right before
+    it does; what it notes outlives a kill.
 
-    Raises:
-        MovedError: the session changed since it was planned; nothing was appended, or nobody can tell what was.
-        RefusedError: a client has it open, or another process holds its lock.
-        UsageError: the client knows no such record, or not in this file.
-        CompactionError: the client would go on from something else; what was appended is gone again.
-        OSError: the disk is full; nothing of it stays.
+    Raises MovedError: the session changed since it was planned; nothing was appended, or nobody can tell what was;
+    RefusedError: a client has it open, or another process holds its lock; UsageError: the client knows no such record,
+    or not in this file; CompactionError: the client would go on from something else; what was appended is gone again;
+    OSError: the disk is full; nothing of it stays.
     """
     session, paths = order.session, order.session.files.paths
     before: dict[Path, os.stat_result] = {}
@@ -268,7 +263,7 @@ def expected_of(reading: Reading, plan: Plan, summary: str) -> Expected:
 def difference(dialect: str, files: SessionFiles, expected: Expected) -> str:
     """Read a session again and say what its client would do other than expected; "" where it does exactly that.
 
-    Raises UnreadableError, UsageError: as :func:`slowwave.compaction.reading.read_session`.
+    Raises UnreadableError, UsageError: as :func:`slowwave.compaction.items.read_session`.
     """
     after = read_session(dialect, files)
     at = -1

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, cast
 
 from slowwave.formats.model import Message, Span, ToolCall, ToolResult, fields_of
 from slowwave.hostile import one_line, visible
-from slowwave.reading.harness import command_in, line_in, output_of
+from slowwave.reading.session import command_in, line_in, output_of
 from slowwave.shell.commands import (
     CHECKS,
     Outcome,

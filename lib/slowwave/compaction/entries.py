@@ -11,9 +11,8 @@ from slowwave.compaction.files import FileOperations
 from slowwave.extraction.offline import notes
 from slowwave.formats.model import Message, Span, Text
 from slowwave.hostile import is_hostile, one_line, visible
-from slowwave.reading.items import Chosen, Edited, Ran, Reading, Said
+from slowwave.reading.items import Chosen, Edited, Ran, Reading, Said, contents_of, statements
 from slowwave.reading.pastes import own_words
-from slowwave.reading.statements import contents_of, statements
 from slowwave.shell.commands import CHECKS, Outcome
 
 Part = Literal["goal", "constraints", "done", "in_progress", "blocked", "decisions", "next", "context"]

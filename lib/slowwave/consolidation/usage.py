@@ -21,7 +21,7 @@ from slowwave.memory.folder import PAGES, guarded, read_texts
 from slowwave.memory.foreign import ForeignLine, strange_files
 from slowwave.memory.model import Evidence, iso, name_to_json
 from slowwave.memory.pages import statements
-from slowwave.reading.harness import changes_of, command_in
+from slowwave.reading.session import changes_of, command_in
 from slowwave.stores.projects import Project
 
 # Which sessions used which memory file: their transcript names it by its full path, as a tool call that reads it does.

@@ -17,8 +17,7 @@ import msgspec
 
 from slowwave.memory.dates import dated, reports, states
 from slowwave.memory.model import CATEGORIES, Category
-from slowwave.reading.items import Chosen, Edited, Failed, Part, Ran, Reading, Said, Speaker
-from slowwave.reading.statements import Statement, contents_of
+from slowwave.reading.items import Chosen, Edited, Failed, Part, Ran, Reading, Said, Speaker, Statement, contents_of
 
 # The features.
 #

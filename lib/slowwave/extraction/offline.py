@@ -17,9 +17,12 @@ from slowwave.extraction.practice import practice
 from slowwave.extraction.voice import documents, doubt_of, is_pasted, theirs
 from slowwave.memory.model import PASTED, RETRACTS, CandidateOrigin, Category
 from slowwave.memory.search import named
-from slowwave.reading.harness import FORGET, REMEMBER, requests_in
-from slowwave.reading.items import Chosen, Part, Ran, Reading, Said
-from slowwave.reading.statements import (
+from slowwave.reading.items import (
+    Chosen,
+    Part,
+    Ran,
+    Reading,
+    Said,
     Statement,
     begun,
     contents_of,
@@ -29,6 +32,7 @@ from slowwave.reading.statements import (
     sentences,
     statements,
 )
+from slowwave.reading.session import FORGET, REMEMBER, requests_in
 
 # Texts that stand alone: what was said, put together with what it needs to be understood weeks later.
 #

@@ -75,11 +75,9 @@ def rewrite_without(
         expect: what the plan saw; anything else is refused.
         keep_mtime: give the new file the old modification time, so that age rules and listings do not change.
 
-    Raises:
-        MovedError: the file is not as expected, or a client wrote to it meanwhile; it is untouched.
-        ValueError: a range lies outside the file, ranges overlap, or an insert is not at a line's start.
-        LockHeldError: another process held the lock all the time.
-        OSError: the disk is full; the old content is untouched.
+    Raises MovedError: the file is not as expected, or a client wrote to it meanwhile; it is untouched; ValueError: a
+    range lies outside the file, ranges overlap, or an insert is not at a line's start; LockHeldError: another process
+    held the lock all the time; OSError: the disk is full; the old content is untouched.
     """
     path = path.resolve()
     with locked_file(path) as old:
@@ -248,10 +246,8 @@ def append_record(
     Returns:
         The byte offset at which the record begins.
 
-    Raises:
-        ValueError: ``line`` is empty or holds a newline.
-        LockHeldError: another process held the lock all the time.
-        OSError: the disk is full; nothing of the record stays in the file.
+    Raises ValueError: ``line`` is empty or holds a newline; LockHeldError: another process held the lock all the time;
+    OSError: the disk is full; nothing of the record stays in the file.
     """
     _check(line)
     with locked_file(path, create=True, append=True, timeout_s=timeout_s) as fd:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, runt
 
 from slowwave.files import home_folder
 from slowwave.formats.model import Message, SessionFiles, SessionKind, Span, Transcript
-from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
-from slowwave.formats.walk import K, Walk
+from slowwave.formats.sessions import FoundSession, K, Place, StoredSession, StoreProblem, Walk
 
 if TYPE_CHECKING:
     from slowwave.formats.notes import Note

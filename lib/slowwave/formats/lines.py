@@ -88,8 +88,7 @@ def read_records(
         start: byte offset of the start of a line.
         first_number: the 1-based number of the line at ``start``.
 
-    Raises:
-        UnreadableError: the file cannot be opened or read (missing, a folder, no permission).
+    Raises UnreadableError: the file cannot be opened or read (missing, a folder, no permission).
     """
     decode = decoder.decode
     offset = start
@@ -241,13 +240,10 @@ def is_compressed(path: Path) -> bool:
 def open_plain(path: Path, problems: list[Problem] | None = None, *, most: int = MOST_BYTES) -> BinaryIO:
     """Open a regular file for reading its plain bytes; a file that only has the name of a compressed one is plain.
 
-    Args:
-        path: the file.
-        problems: damage is appended here; without it, it shows as an end.
-        most: plain bytes behind this many are not needed.
+    ``problems``: damage is appended here; without it, it shows as an end; ``most``: plain bytes behind this many are
+    not needed.
 
-    Raises:
-        UnreadableError: missing, no permission, not a regular file, or no room for its plain bytes.
+    Raises UnreadableError: missing, no permission, not a regular file, or no room for its plain bytes.
     """
     return plain_of(path, open_regular(path), problems, most=most)
 
@@ -261,8 +257,7 @@ def plain_of(path: Path, file: BinaryIO, problems: list[Problem] | None = None, 
         problems: as for :func:`open_plain`, as is ``most``.
         most: plain bytes behind this many are not needed.
 
-    Raises:
-        UnreadableError: it cannot be read, or there is no room for its plain bytes.
+    Raises UnreadableError: it cannot be read, or there is no room for its plain bytes.
     """
     if not is_compressed(path):
         return file
@@ -356,8 +351,6 @@ class _Stream:
 #
 # A search in raw bytes only says where to look: JSON may hold the same bytes inside a string, so the caller decodes
 # every line that is found here.
-
-_BLOCK_BYTES = 1 << 20
 
 
 def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:

@@ -40,11 +40,9 @@ def thread_notes(path: Path, thread: str) -> tuple[Note, ...]:
 def take_out(notes: Iterable[Note]) -> None:
     """Take notes out of their indexes; one that is gone already counts as taken out.
 
-    Raises:
-        MovedError: the client has changed one since it was looked at; nothing of that index was taken out.
-        LockHeldError: a client held the lock of its index all the time.
-        UnreadableError: an index cannot be read; it is left as it is.
-        OSError: an index cannot be written; it is left as it is.
+    Raises MovedError: the client has changed one since it was looked at; nothing of that index was taken out;
+    LockHeldError: a client held the lock of its index all the time; UnreadableError: an index cannot be read; it is
+    left as it is; OSError: an index cannot be written; it is left as it is.
     """
     for path, mine in _by_index(notes):
         if not path.exists():

@@ -181,8 +181,7 @@ class Writer:
             asked: its id, or "" for a new one; crabtalk wants agent and sender, and takes their next number.
             metadata: what the client notes of a session when it begins, by the names of its writer.
 
-        Raises:
-            UsageError: the client keeps no session without messages, or does not note that.
+        Raises UsageError: the client keeps no session without messages, or does not note that.
         """
         del folder, metadata
         self._refuse(asked or "a new session", "sessions without messages; append the first one")

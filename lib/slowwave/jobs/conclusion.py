@@ -21,14 +21,15 @@ from slowwave.memory.delivery.register import Register, read_register
 from slowwave.memory.delivery.targets import OF_AGENTS, reach_of, unfit
 from slowwave.memory.model import iso, name_to_json
 from slowwave.models.base import Account, ModelError, read_account
-from slowwave.observability.alarms import REMEMBERING, alarms_of
 from slowwave.observability.lessons import Learned
 from slowwave.observability.memories import Known, known_of
 from slowwave.observability.night import (
     BROKEN,
+    REMEMBERING,
     Limits,
     Night,
     Spent,
+    alarms_of,
     append_night,
     footprints,
     history_path,
@@ -130,10 +131,8 @@ def conclude(
 def view_now(settings: Settings, environ: Mapping[str, str], now: datetime, known: Known | None = None) -> View | None:
     """Return what the report is made of now, or None before the first night; ``known`` where that was looked at.
 
-    Raises:
-        UnreadableError: a store, or the key of the marks of secrets, cannot be read at all.
-        CorruptStateError: the list of what was erased, or its key, is damaged or gone.
-        OSError: the history is there and cannot be read.
+    Raises UnreadableError: a store, or the key of the marks of secrets, cannot be read at all; CorruptStateError: the
+    list of what was erased, or its key, is damaged or gone; OSError: the history is there and cannot be read.
     """
     if known is None:
         folders = memory_folders(settings, environ)

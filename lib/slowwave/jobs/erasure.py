@@ -89,8 +89,7 @@ def certificate_of(report: Report, subjects: Sequence[str], files: Sequence[Chan
 def write_certificate(certificate: Certificate, environ: Mapping[str, str]) -> tuple[Path, str]:
     """Write a certificate as JSON and as Markdown; return the path of the JSON and its SHA-256.
 
-    Raises:
-        OSError: the data folder cannot be written.
+    Raises OSError: the data folder cannot be written.
     """
     folder = data_folder(environ) / FOLDER
     private_folder(folder)
@@ -135,9 +134,8 @@ def missing(
 ) -> Iterator[str]:
     """Yield what nobody has ever met, told as on the command line; what an earlier run has taken out was there.
 
-    Raises:
-        CorruptStateError: the trash or the ledger of a memory folder is damaged.
-        OSError: a certificate cannot be read.
+    Raises CorruptStateError: the trash or the ledger of a memory folder is damaged; OSError: a certificate cannot be
+    read.
     """
     for name in unknown(asked.sessions, projects, environ):
         if not blocked.has_session(name) and not _is_remembered(name, projects):
@@ -198,15 +196,11 @@ def erase_subjects(asked: Asked, run: Run, scheduler: Path, elsewhere: str = "",
         elsewhere: what of a scheduler lies elsewhere and is not reached, or "".
         confirm: so many places may be overwritten although a name is part of folders that somebody works in.
 
-    Raises:
-        UsageError: a phrase or a pattern cannot be looked for, or what was asked for is nowhere.
-        RefusedError: a name is part of folders that somebody works in, and ``confirm`` is less than its places; or
-            another job was at work for too long.
-        UnreadableError: a store cannot be read at all.
-        NotFoundError: no project matches ``run.project``.
-        UnwritableError: there is no home, or no room for what a run keeps.
-        CorruptStateError: the list of holds or of what is blocked is damaged.
-        OSError: the data folder cannot be written.
+    Raises UsageError: a phrase or a pattern cannot be looked for, or what was asked for is nowhere; RefusedError: a
+    name is part of folders that somebody works in, and ``confirm`` is less than its places; or another job was at work
+    for too long; UnreadableError: a store cannot be read at all; NotFoundError: no project matches ``run.project``;
+    UnwritableError: there is no home, or no room for what a run keeps; CorruptStateError: the list of holds or of what
+    is blocked is damaged; OSError: the data folder cannot be written.
     """
     require_places(run.settings, run.environ, dry_run=run.dry_run)
     with nullcontext() if run.dry_run else erasing(run.environ):

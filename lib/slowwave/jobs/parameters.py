@@ -155,8 +155,7 @@ class EraseParameters(JobParameters):
 def run_of(given: JobParameters, environ: Mapping[str, str]) -> Run:
     """Return the run that parameters, environment and settings file add up to.
 
-    Raises:
-        SettingsError: any setting is wrong.
+    Raises SettingsError: any setting is wrong.
     """
     settings = load_settings(environ, config=given.config, overrides=[*given.chosen(), *given.overrides])
     if given.store:
@@ -265,9 +264,8 @@ class BackfillParameters(JobParameters):
 def require_together(given: BackfillParameters) -> None:
     """Refuse what a run would leave out without a word.
 
-    Raises:
-        UsageError: a range, a pace or settings for a run that has its own; or an earlier backfill with none, or with
-            what is not about one.
+    Raises UsageError: a range, a pace or settings for a run that has its own; or an earlier backfill with none, or with
+    what is not about one.
     """
     if given.action not in _OF_A_RUN:
         if given.backfill:

@@ -141,8 +141,7 @@ def plan_groups(projects: int, *, size: int = PROJECTS_A_GROUP) -> list[list[int
 def write_manifest(manifest: Manifest, environ: Mapping[str, str]) -> Path:
     """Write a manifest into the state folder and return its path.
 
-    Raises:
-        OSError: the state folder cannot be written.
+    Raises OSError: the state folder cannot be written.
     """
     folder = state_folder(environ) / "runs"
     private_folder(folder)
@@ -154,9 +153,7 @@ def write_manifest(manifest: Manifest, environ: Mapping[str, str]) -> Path:
 def read_manifest(path: Path) -> Manifest:
     """Read a manifest.
 
-    Raises:
-        OSError: it is gone or cannot be read.
-        ValueError: it is not a manifest.
+    Raises OSError: it is gone or cannot be read; ValueError: it is not a manifest.
     """
     about = path.stat()
     return _parsed(path, about.st_mtime_ns, about.st_ino)
@@ -177,8 +174,7 @@ def packed(value: msgspec.Struct) -> bytes:
 def unpacked(tree: Any, kind: type[T]) -> T:
     """Return a value from the parsed JSON of :func:`packed`.
 
-    Raises:
-        ValueError: it is none of that kind.
+    Raises ValueError: it is none of that kind.
     """
     return msgspec.convert(tree, type=kind, dec_hook=_decode)
 
@@ -210,8 +206,7 @@ Reports = dict[str, Report]
 def extract_everywhere(projects: Sequence[Project], run: Run, over: Callable[[str], None]) -> list[Report]:
     """Extract from all sessions of a run, over several processes; return a report for each project.
 
-    Raises:
-        OSError: the state folder cannot be written, where the processes find what they have to do.
+    Raises OSError: the state folder cannot be written, where the processes find what they have to do.
     """
     everything = [Share(number, 0, len(project.sessions)) for number, project in enumerate(projects)]
     whole = msgspec.structs.replace(manifest_of(run, projects), batches=[everything])
@@ -252,8 +247,7 @@ def extract_portion(
 ) -> Reports:
     """Extract from the sessions of batch ``index``; return a report for each project, and tell ``over`` of each.
 
-    Raises:
-        OSError: the manifest cannot be read.
+    Raises OSError: the manifest cannot be read.
     """
     whole = read_manifest(manifest)
     shares = whole.batches[index]
@@ -264,9 +258,8 @@ def extract_portion(
 def whole_portion(manifest: Path, step: Whole, environ: Mapping[str, str]) -> Report:
     """Take a step that is about all projects of a run together.
 
-    Raises:
-        SlowwaveError: as the step; a scheduler may try it again.
-        OSError: the manifest cannot be read, or a folder not be written.
+    Raises SlowwaveError: as the step; a scheduler may try it again; OSError: the manifest cannot be read, or a folder
+    not be written.
     """
     whole = read_manifest(manifest)
     run = whole.run(environ)
@@ -276,8 +269,7 @@ def whole_portion(manifest: Path, step: Whole, environ: Mapping[str, str]) -> Re
 def group_portion(manifest: Path, step: Step, index: int, environ: Mapping[str, str]) -> Reports:
     """Take a step for each project of group ``index``, one after another; two stores may hold projects of one name.
 
-    Raises:
-        OSError: the manifest cannot be read.
+    Raises OSError: the manifest cannot be read.
     """
     whole = read_manifest(manifest)
     run = whole.run(environ)

@@ -174,8 +174,7 @@ _FILES = ("*.manifest.json", "*.model.json")
 def require_places(settings: Settings, environ: Mapping[str, str], *, dry_run: bool) -> None:
     """Refuse a run whose home is missing, or that could keep nothing of what it finds in hours of reading.
 
-    Raises:
-        UnwritableError: there is no home, or the state folder cannot be written or has no room.
+    Raises UnwritableError: there is no home, or the state folder cannot be written or has no room.
     """
     home, state = home_folder(environ), state_folder(environ)
     needs_home = not settings.store.roots or (state.is_relative_to(home) and not dry_run)
@@ -189,8 +188,7 @@ def require_places(settings: Settings, environ: Mapping[str, str], *, dry_run: b
 def require_room(folder: Path, size: int) -> None:
     """Refuse a folder that is not there and cannot be made, or that cannot hold so many bytes more.
 
-    Raises:
-        UnwritableError: the system refuses it; the message says why.
+    Raises UnwritableError: the system refuses it; the message says why.
     """
     try:
         private_folder(folder)
@@ -209,13 +207,10 @@ def remove_old(environ: Mapping[str, str], now: datetime, run_id: str) -> int:
 
     What a process that is gone had not written to its end goes at once, uncounted.
 
-    Args:
-        environ: the environment; the state folder is taken from here.
-        now: the current time.
-        run_id: the run that is at work, whose files stay whatever their time: its clock may stand somewhere else.
+    ``environ``: the environment; the state folder is taken from here; ``run_id``: the run that is at work, whose files
+    stay whatever their time: its clock may stand somewhere else.
 
-    Raises:
-        OSError: the state folder cannot be read or written.
+    Raises OSError: the state folder cannot be read or written.
     """
     folder = state_folder(environ) / "runs"
     before = (now - KEPT).timestamp()
@@ -260,8 +255,7 @@ def note_account(report: Report, journal: Path) -> None:
 
     Answers that were cut off, refused or unreadable cost as much as others.
 
-    Raises:
-        OSError: the journal cannot be read.
+    Raises OSError: the journal cannot be read.
     """
     if not journal.exists():
         return
@@ -380,9 +374,7 @@ def _count(report: Report, **numbers: int) -> None:
 def require_input(settings: Settings, environ: Mapping[str, str], project: str) -> None:
     """Refuse stores and projects that no job could work on; looking for a project takes a walk through the stores.
 
-    Raises:
-        UnreadableError: a store cannot be read at all.
-        NotFoundError: no project matches ``project``.
+    Raises UnreadableError: a store cannot be read at all; NotFoundError: no project matches ``project``.
     """
     if project:
         chosen_by(project, known_projects(settings, environ).projects, lambda p: (p.key, p.root))
@@ -393,9 +385,7 @@ def require_input(settings: Settings, environ: Mapping[str, str], project: str) 
 def memory_folders(settings: Settings, environ: Mapping[str, str], project: str = "") -> list[MemoryFolder]:
     """Return the memory folders that exist, of all projects or of the chosen ones; the global one is a project, too.
 
-    Raises:
-        UnreadableError: a store cannot be read at all.
-        NotFoundError: no project matches ``project``.
+    Raises UnreadableError: a store cannot be read at all; NotFoundError: no project matches ``project``.
     """
     projects = known_projects(settings, environ).projects
     everywhere = folders_of(projects, settings, environ)
@@ -433,8 +423,7 @@ _ALIVE = "lock"
 def rehearsing(*, wanted: bool) -> Generator[Path | None]:
     """Make the folder of a dry run where one is wanted, for its user's eyes only, and remove it at the end.
 
-    Raises:
-        OSError: the system's folder for temporary files cannot be written.
+    Raises OSError: the system's folder for temporary files cannot be written.
     """
     _remove_abandoned(Path(gettempdir()))
     if not wanted:

@@ -38,9 +38,8 @@ from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.foreign import known_lines
 from slowwave.memory.ledger import REVIEW, read_ledger, undone_in
 from slowwave.memory.model import iso, name_from_json
-from slowwave.observability.alarms import REMEMBERING
 from slowwave.observability.lessons import Kind, in_all, learned, needs_in, remembered
-from slowwave.observability.night import STOPPED, Alarm, Night, history_path, read_nights
+from slowwave.observability.night import REMEMBERING, STOPPED, Alarm, Night, history_path, read_nights
 from slowwave.observability.progress import AtWork, over_because, read_notes, stopped
 from slowwave.report import Gate
 from slowwave.retention.audit import AuditLog

@@ -79,9 +79,7 @@ class Plan:
     def logs(self) -> AbstractContextManager[None]:
         """Return what lets a run in portions log where its settings say.
 
-        Raises:
-            OSError: the manifest cannot be read.
-            SettingsError: the file cannot be opened.
+        Raises OSError: the manifest cannot be read; SettingsError: the file cannot be opened.
         """
         return json_logs(read_manifest(self.manifest).settings.telemetry.log_file, self.report.run_id)
 
@@ -137,8 +135,7 @@ class Tally:
     def concluded(self, environ: Mapping[str, str]) -> Ended:
         """Return the report of a whole run in portions, and what was recorded of it: nothing of a dry run.
 
-        Raises:
-            OSError: the manifest cannot be read.
+        Raises OSError: the manifest cannot be read.
         """
         whole = read_manifest(self.plan.manifest)
         return self.ended(whole.run(environ), whole.projects)
@@ -175,9 +172,7 @@ def _difference(memory: Path, dream: str) -> str:
 def plan_run(job: str, run: Run) -> tuple[Plan, Sequence[Project]]:
     """Find the projects of a run, and return what is to be done with them.
 
-    Raises:
-        UnreadableError: a store cannot be read at all.
-        NotFoundError: no project matches ``run.project``.
+    Raises UnreadableError: a store cannot be read at all; NotFoundError: no project matches ``run.project``.
     """
     began = began_of(run)
     projects, report = first_look(job, run, began)
@@ -194,10 +189,8 @@ def plan_run(job: str, run: Run) -> tuple[Plan, Sequence[Project]]:
 def plan_job(job: str, run: Run) -> Plan:
     """Plan a run that goes in portions, and write its manifest.
 
-    Raises:
-        UnreadableError, NotFoundError: as :func:`plan_run`.
-        UnwritableError: there is no home, or no room for what a run keeps.
-        OSError: the state folder cannot be written.
+    Raises UnreadableError, NotFoundError: as :func:`plan_run`; UnwritableError: there is no home, or no room for what a
+    run keeps; OSError: the state folder cannot be written.
     """
     require_places(run.settings, run.environ, dry_run=run.dry_run)
     plan, projects = plan_run(job, run)
@@ -209,12 +202,9 @@ def plan_job(job: str, run: Run) -> Plan:
 def run_job(job: str, run: Run) -> Report:
     """Run a job over every chosen project, in this process.
 
-    Raises:
-        UnreadableError: a store cannot be read at all.
-        NotFoundError: no project matches ``run.project``.
-        SettingsError: the file that logs should go to cannot be opened.
-        UnwritableError: there is no home, or no room for what a run keeps.
-        LockHeldError: an erasure was at work for too long.
+    Raises UnreadableError: a store cannot be read at all; NotFoundError: no project matches ``run.project``;
+    SettingsError: the file that logs should go to cannot be opened; UnwritableError: there is no home, or no room for
+    what a run keeps; LockHeldError: an erasure was at work for too long.
     """
     require_places(run.settings, run.environ, dry_run=run.dry_run)
     with (
@@ -276,8 +266,7 @@ def first_look(job: str, run: Run, began: Began) -> tuple[Sequence[Project], Rep
 def chosen_projects(job: str, run: Run) -> tuple[Sequence[Project], Report]:
     """Return the projects of a run and a report that already holds what discovery met.
 
-    Raises:
-        SettingsError: the retention rules of a job that asks them contradict each other.
+    Raises SettingsError: the retention rules of a job that asks them contradict each other.
     """
     if asks_rules(job, run.settings):
         check(run.settings.retention, NAMES)

@@ -18,7 +18,7 @@ from slowwave.formats.lines import MOST_BYTES, PACKED, open_plain, plain_of
 from slowwave.hostile import visible
 from slowwave.memory.book import Memory
 from slowwave.memory.model import Evidence, name_from_json, name_to_json, printable
-from slowwave.reading.dialogs import written
+from slowwave.reading.items import written
 from slowwave.stores.archive.shelf import PackedPlaces, is_inside, pack_of
 
 # Whether the bytes that prove a fact are still there: in files, in packed files, in rows of databases.

@@ -37,10 +37,9 @@ from slowwave.memory.foreign import (
     write_foreign,
 )
 from slowwave.memory.model import iso, name_to_json
-from slowwave.reading.dialogs import answers_in
-from slowwave.reading.harness import command_in, refusal_in, written_texts
-from slowwave.reading.items import Heard
+from slowwave.reading.items import Heard, answers_in
 from slowwave.reading.pastes import LEAST_WORDS, echoes
+from slowwave.reading.session import command_in, refusal_in, written_texts
 from slowwave.report import Item, Report
 from slowwave.stores.projects import Project
 

@@ -11,10 +11,8 @@ if TYPE_CHECKING:
 def model_of(settings: "Settings", environ: Mapping[str, str], meter: "Meter") -> "LanguageModel | None":
     """Return the model of the settings, or None when neither a server with ``model.name`` nor a command is set.
 
-    Args:
-        settings: the settings in force.
-        environ: the environment; the variable that ``model.api_key_env`` names holds the key.
-        meter: counts what is spent and knows the budget.
+    ``environ``: the environment; the variable that ``model.api_key_env`` names holds the key; ``meter``: counts what is
+    spent and knows the budget.
     """
     if not settings.model.is_set:
         return None

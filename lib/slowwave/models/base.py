@@ -83,13 +83,10 @@ class LanguageModel(Protocol):
     def answer(self, ask: Ask) -> Answer:
         """Ask, with all retries.
 
-        Raises:
-            ModelUnavailableError: nobody answered, also after retries.
-            AnswerPendingError: it is asked in a batch, whose answers are read another night.
-            ModelRefusedError: the model would not answer.
-            ContextOverflowError: the question is too long for the model.
-            MalformedAnswerError: the answer is cut off or is not JSON; or no answer of a model at all.
-            BudgetSpentError: the answer might cost more than is left; nothing was asked.
+        Raises ModelUnavailableError: nobody answered, also after retries; AnswerPendingError: it is asked in a batch,
+        whose answers are read another night; ModelRefusedError: the model would not answer; ContextOverflowError: the
+        question is too long for the model; MalformedAnswerError: the answer is cut off or is not JSON; or no answer of
+        a model at all; BudgetSpentError: the answer might cost more than is left; nothing was asked.
         """
         ...
 
@@ -167,9 +164,7 @@ class Account(msgspec.Struct):
 def read_account(journal: Path) -> Account:
     """Return the account that a journal holds.
 
-    Raises:
-        BudgetSpentError: it is damaged.
-        OSError: it cannot be read.
+    Raises BudgetSpentError: it is damaged; OSError: it cannot be read.
     """
     return _account(file_bytes(journal), journal)
 
@@ -207,13 +202,7 @@ class Meter:
     def hold(self, prompt_tokens: int, completion_tokens: int, share: float = 1.0) -> Usage:
         """Charge what a question may cost at most; give the result to :meth:`settle`.
 
-        Args:
-            prompt_tokens: of the question.
-            completion_tokens: of the longest answer.
-            share: of the usual price.
-
-        Raises:
-            BudgetSpentError: it does not fit what is left; nothing was charged.
+        Raises BudgetSpentError: it does not fit what is left; nothing was charged.
         """
         most = Usage(prompt_tokens, completion_tokens, self.price(prompt_tokens, completion_tokens) * share)
         with self._opened() as account:

@@ -37,8 +37,8 @@ from slowwave.models.base import (
     Usage,
     estimated_tokens,
 )
-from slowwave.models.client import Exchange
-from slowwave.models.reply import (
+from slowwave.models.client import (
+    Exchange,
     Fault,
     completion_of,
     data_of,
@@ -95,10 +95,8 @@ _ANSWER, _PARCEL, _QUESTION = Form(Answered, *_WRONG), Form(Parcel, *_WRONG), Fo
 def question_of(server: str, request: dict[str, Any], identity: str = "") -> Question:
     """Return the question of a request; its id is equal on every machine and in every run.
 
-    Args:
-        server: address of the server that is asked.
-        request: the whole request.
-        identity: what the id is made of in place of the material, where that changes and the question does not.
+    ``server``: address of the server that is asked; ``identity``: what the id is made of in place of the material,
+    where that changes and the question does not.
     """
     known: object = [request["model"], request["messages"][0], identity] if identity else request
     data = msgspec.json.encode([server, known], order="deterministic")
@@ -262,10 +260,8 @@ class BatchModel:
     def answer(self, ask: Ask) -> Answer:
         """Return the answer that came by batch, or note the question for the next one.
 
-        Raises:
-            AnswerPendingError: it was noted, or is on its way.
-            BudgetSpentError: it was not noted: the budget does not cover it.
-            ModelError: as :class:`slowwave.models.base.LanguageModel`.
+        Raises AnswerPendingError: it was noted, or is on its way; BudgetSpentError: it was not noted: the budget does
+        not cover it; ModelError: as :class:`slowwave.models.base.LanguageModel`.
         """
         if ask.purpose not in _PATIENT:
             return self.live.answer(ask)
@@ -403,8 +399,7 @@ class Provider:
     def answers(self, file: str, at: str) -> Iterator[Answered]:
         """Return what a file of answers or errors says, line by line; ``at`` is the time of the collection.
 
-        Raises:
-            Fault: it cannot be fetched, or a line of it is none.
+        Raises Fault: it cannot be fetched, or a line of it is none.
         """
         with self._understood():
             data = self._exchange.opened().files.content(file).content
@@ -483,9 +478,7 @@ class Handed:
 def fetch(spool: Spool, provider: Provider, server: str, now: datetime) -> Fetched:
     """Collect every parcel of ``server`` that is over.
 
-    Raises:
-        CorruptStateError: a file of the spool is damaged.
-        OSError: the spool cannot be written.
+    Raises CorruptStateError: a file of the spool is damaged; OSError: the spool cannot be written.
     """
     with spool.alone() as is_alone:
         return _fetch(spool, provider, server, now) if is_alone else Fetched(problems=[_OTHER])
@@ -523,9 +516,7 @@ def _fetch(spool: Spool, provider: Provider, server: str, now: datetime) -> Fetc
 def hand_over(spool: Spool, provider: Provider, server: str, now: datetime) -> Handed:
     """Send everything that waits for ``server``, and what an earlier run was killed over.
 
-    Raises:
-        CorruptStateError: a file of the spool is damaged.
-        OSError: the spool cannot be written.
+    Raises CorruptStateError: a file of the spool is damaged; OSError: the spool cannot be written.
     """
     with spool.alone() as is_alone:
         if not is_alone:

@@ -25,7 +25,7 @@ from typing import IO, Any, NamedTuple, cast
 
 from slowwave.files import ASKING, home_folder
 from slowwave.models.base import Ask, Form, Meter
-from slowwave.models.reply import Completion, Fault, LadderModel, mapping_of, with_schema
+from slowwave.models.client import Completion, Fault, LadderModel, mapping_of, with_schema
 from slowwave.settings import ModelSettings
 
 _VERSION_LIMIT = timedelta(seconds=20)
@@ -187,8 +187,7 @@ def run(
         limit: how long it may take; then it is ended with all that it has started.
         dropped: lines of its output that begin so are of no use and are not kept.
 
-    Raises:
-        Fault: it cannot be started, takes too long, or prints too much.
+    Raises Fault: it cannot be started, takes too long, or prints too much.
     """
     with tempfile.TemporaryFile() as given:
         given.write(question)
@@ -266,8 +265,7 @@ def plain(out: bytes) -> Completion:
 def of_claude(out: bytes) -> Completion:
     """Return the answer of ``claude --output-format json``.
 
-    Raises:
-        Fault: it says that there is none.
+    Raises Fault: it says that there is none.
     """
     said = next((one for one in _objects(out) if one.get("type") == "result"), None)
     if said is None:
@@ -289,8 +287,7 @@ def of_claude(out: bytes) -> Completion:
 def of_codex(out: bytes) -> Completion:
     """Return the answer of ``codex exec --json``: its last message.
 
-    Raises:
-        Fault: it says that there is none.
+    Raises Fault: it says that there is none.
     """
     text: str | None = None
     usage: Mapping[str, object] = {}
@@ -313,8 +310,7 @@ def of_codex(out: bytes) -> Completion:
 def of_pi(out: bytes) -> Completion:
     """Return the answer of ``pi --mode json``: its last message, and what all of them cost.
 
-    Raises:
-        Fault: it says that there is none.
+    Raises Fault: it says that there is none.
     """
     ended = [mapping_of(event.get("message")) for event in _objects(out) if event.get("type") == "message_end"]
     spoken = [message for message in ended if message.get("role") == "assistant"]

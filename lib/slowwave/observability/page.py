@@ -15,10 +15,9 @@ from typing import Literal, NamedTuple
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import REPORT, atomic_write, private_folder, state_folder
-from slowwave.observability.alarms import REMEMBERING
 from slowwave.observability.lessons import Learned, by_reason, in_words
 from slowwave.observability.memories import NOTHING_KNOWN, Known, memories_html
-from slowwave.observability.night import Night, state
+from slowwave.observability.night import REMEMBERING, Night, state
 from slowwave.report import counted, duration, number, plain, readable
 from slowwave.retention.audit import AuditLog, Line
 from slowwave.stores.projects import short_names

@@ -153,9 +153,7 @@ def begun(job: str, run_id: str, at: str, *, partial: bool = False) -> AtWork:
 def change_note(path: Path, change: Callable[[AtWork], AtWork]) -> None:
     """Write a note anew in its place; one that is gone stays gone.
 
-    Raises:
-        OSError: it cannot be read or written.
-        msgspec.MsgspecError: it is damaged.
+    Raises OSError: it cannot be read or written; msgspec.MsgspecError: it is damaged.
     """
     with suppress(FileNotFoundError):
         fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)

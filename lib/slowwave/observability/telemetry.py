@@ -17,7 +17,7 @@ from slowwave.observability.night import Night
 from slowwave.observability.progress import Watcher, words
 from slowwave.report import Report, Span, counted
 from slowwave.secrets.redactor import NAMELESS, logger_of
-from slowwave.settings.model import AlarmSettings, TelemetrySettings
+from slowwave.settings import AlarmSettings, TelemetrySettings
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.metrics.export import MetricsData
@@ -313,9 +313,8 @@ def body_of(night: Night) -> bytes:
 def post(night: Night, settings: AlarmSettings) -> None:
     """Post the alarms of a night, where it has any; the address is checked every night.
 
-    Raises:
-        SettingsError: the address is none.
-        ServerError: nobody takes it; the message names the host only, since the rest of such an address is a secret.
+    Raises SettingsError: the address is none; ServerError: nobody takes it; the message names the host only, since the
+    rest of such an address is a secret.
     """
     host = host_of(settings.webhook)
     if not night.alarms:

@@ -96,10 +96,8 @@ class AuditLog:
         A line that a killed process wrote in part is taken away first; whole lines it wrote without noting them count.
         Where what was noted of the last line is gone, the first new line tells that.
 
-        Raises:
-            CorruptStateError: the log is not what was noted of it; nothing was written.
-            LockHeldError: another process kept it locked.
-            OSError: it cannot be written.
+        Raises CorruptStateError: the log is not what was noted of it; nothing was written; LockHeldError: another
+        process kept it locked; OSError: it cannot be written.
         """
         if not entries:
             return
@@ -136,8 +134,7 @@ class AuditLog:
     def lines(self) -> Iterator[Line]:
         """Yield all whole lines, oldest first, without checking them against each other.
 
-        Raises:
-            CorruptStateError: a line does not parse.
+        Raises CorruptStateError: a line does not parse.
         """
         for number, raw in enumerate(self._raw(), 1):
             try:
@@ -148,8 +145,7 @@ class AuditLog:
     def last(self) -> datetime | None:
         """Return the time of the last whole line, None without one; only the end of the log is read.
 
-        Raises:
-            CorruptStateError: it does not parse.
+        Raises CorruptStateError: it does not parse.
         """
         noted = self._noted()
         at: datetime | None = None
@@ -163,8 +159,7 @@ class AuditLog:
     def verify(self) -> list[Flaw]:
         """Return all that is wrong; an empty list when every line is as it was written and none is missing.
 
-        Raises:
-            CorruptStateError: what was noted of the last line does not parse.
+        Raises CorruptStateError: what was noted of the last line does not parse.
         """
         flaws: list[Flaw] = []
         noted, seen = self._noted(), _Head()
@@ -295,8 +290,7 @@ class Told:
     def complete(self, archived: "Iterable[Shelved]", thrown: Iterable[TrashItem], run: str, at: datetime) -> None:
         """Write the lines about what is in the archive and the trash that the log does not tell of.
 
-        Raises:
-            OSError: the log cannot be written.
+        Raises OSError: the log cannot be written.
         """
         packed = [one for one in archived if ("archive", one.pack.name, one.session.id) not in self._runs]
         items = [item for item in thrown if ("trash", item.id, item.session) not in self._runs]

@@ -19,10 +19,12 @@ from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.transaction import recover
 from slowwave.report import UNCONFIRMED, Gate, Report
 from slowwave.retention.audit import AuditLog, Told
-from slowwave.retention.context import Archive, Context, Guards
-from slowwave.retention.holds import read_holds
+from slowwave.retention.holds import Fleet, paths_of, read_holds
 from slowwave.retention.plan import (
     LATER,
+    Archive,
+    Context,
+    Guards,
     Loose,
     asked_to_confirm,
     note_plan,
@@ -34,7 +36,6 @@ from slowwave.retention.plan import (
 from slowwave.retention.policy import check
 from slowwave.retention.removal import Freer, Remover, settle
 from slowwave.retention.rescue import due_soon, note_due, note_gone, rescue
-from slowwave.retention.sessions import Fleet, paths_of
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project
@@ -56,10 +57,8 @@ def retain(
         chosen: keys of the projects in which something may go; None for all.
         removes: whether anything may go at all; else what a client deletes soon is archived, and that is all.
 
-    Raises:
-        SettingsError: the rules contradict each other.
-        CorruptStateError: holds, audit log or trash are damaged; nothing is removed by guessing.
-        OSError: the state or data folder cannot be written.
+    Raises SettingsError: the rules contradict each other; CorruptStateError: holds, audit log or trash are damaged;
+    nothing is removed by guessing; OSError: the state or data folder cannot be written.
     """
     if removes:
         check(run.settings.retention, NAMES)
@@ -180,8 +179,7 @@ _MARK = "retain.working"
 def at_work(state: Path, report: Report, *, dry_run: bool) -> Generator[bool]:
     """Mark a run in the state folder as long as it works; yield whether one before it did not come to its end.
 
-    Raises:
-        OSError: the folder cannot be written.
+    Raises OSError: the folder cannot be written.
     """
     mark = state / _MARK
     was_left = mark.exists()
@@ -198,9 +196,8 @@ def at_work(state: Path, report: Report, *, dry_run: bool) -> Generator[bool]:
 def clear_leftovers(run: Context) -> None:
     """Remove temporary files of processes that are gone wherever a run writes; settle what they changed in memories.
 
-    Raises:
-        LockHeldError: another process kept a memory folder locked for too long.
-        OSError: one of them cannot be removed.
+    Raises LockHeldError: another process kept a memory folder locked for too long; OSError: one of them cannot be
+    removed.
     """
     from slowwave.retention.purge import FOLDER as PURGE  # noqa: PLC0415 - few runs are killed
 

@@ -14,7 +14,7 @@ import msgspec
 from slowwave.errors import SettingsError
 from slowwave.formats.lines import relaxed_collector
 from slowwave.quantities import Count
-from slowwave.settings.model import ClassRules, Policy, Rules, Source, Subject
+from slowwave.settings import ClassRules, Policy, Rules, Source, Subject
 
 # why a session must stay whatever the rules say, or ""
 Guard = Callable[[Subject], str]
@@ -57,11 +57,8 @@ def decide(subjects: Iterable[Subject], policy: Policy, now: datetime, guard: Gu
     ``max_count``; then, over the whole class, the least missed and oldest until ``max_bytes`` times ``low_water`` is
     reached. A session that a guard holds stays and counts, and the next one goes in its place.
 
-    Args:
-        subjects: the sessions.
-        policy: the rules.
-        now: the current time, in the zone whose calendar counts.
-        guard: asked only about sessions that would go, once each.
+    ``now``: the current time, in the zone whose calendar counts; ``guard``: asked only about sessions that would go,
+    once each.
     """
     with relaxed_collector():
         fleet = list(subjects)
@@ -293,8 +290,7 @@ _AT = datetime(2024, 1, 1, tzinfo=UTC)
 def check(policy: Policy, dialects: Collection[str]) -> None:
     """Stop at the first contradiction.
 
-    Raises:
-        SettingsError: two rules cannot both hold, or a class can never hold a session; names key, value and remedy.
+    Raises SettingsError: two rules cannot both hold, or a class can never hold a session; names key, value and remedy.
     """
     _check_rules(policy, "retention.")
     for number, one in enumerate(policy.classes):

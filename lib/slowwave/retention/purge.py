@@ -29,13 +29,12 @@ from slowwave.journal import Form, Journal, done, name_for
 from slowwave.memory.model import name_to_json
 from slowwave.report import Item
 from slowwave.retention.audit import Entry, of_shelved
-from slowwave.retention.context import Context, note_failure
 from slowwave.retention.erase.job import recorded_in
 from slowwave.retention.erase.memory import OwnFile, apply_own
 from slowwave.retention.erase.transcripts import stands
-from slowwave.retention.holds import read_holds
+from slowwave.retention.holds import Member, read_holds
+from slowwave.retention.plan import Context, note_failure
 from slowwave.retention.rescue import wanted_of
-from slowwave.retention.sessions import Member
 from slowwave.stores.trash import belongings_of
 
 # what a tombstone can hide (``session_storage.rs``, second pass of the loader)
@@ -96,8 +95,7 @@ class _Part(NamedTuple):
 def plan_purge(files: SessionFiles) -> PurgePlan | None:
     """Return what a purge of a session does; None when nothing is hidden in it.
 
-    Raises:
-        UnreadableError: a part cannot be opened.
+    Raises UnreadableError: a part cannot be opened.
     """
     problems: list[Problem] = list(files.problems)
     parts = [_read(path, number, problems) for number, path in enumerate(files.paths)]
@@ -194,8 +192,7 @@ _MODES: tuple[Mode, ...] = ("seed", "code")
 def compare(files: SessionFiles, steps: Sequence[PartPlan], folder: Path) -> None:
     """Make sure that the client sends the same with the new files as with the old ones.
 
-    Raises:
-        RefusedError: it would not.
+    Raises RefusedError: it would not.
     """
     by_path = {step.path: step.new for step in steps}
     private_folder(folder)
@@ -287,9 +284,8 @@ def renew(memory: Path, moves: Moves) -> list[str]:
     Returns:
         Files that somebody changed meanwhile; they are left for the next run.
 
-    Raises:
-        LockHeldError: another process kept the memory folder locked for too long.
-        OSError: the folder cannot be written.
+    Raises LockHeldError: another process kept the memory folder locked for too long; OSError: the folder cannot be
+    written.
     """
     if not memory.is_dir() or not moves.moved:
         return []
@@ -380,12 +376,10 @@ class Purger:
     def purge(self, goes: Collection[str]) -> None:
         """Purge every session in which something is hidden; one that is refused keeps no other one.
 
-        Args:
-            goes: keys of sessions that go as a whole.
+        ``goes``: keys of sessions that go as a whole.
 
-        Raises:
-            CorruptStateError: the audit log or a file of a memory folder is damaged.
-            LockHeldError: another process kept a memory folder locked for too long.
+        Raises CorruptStateError: the audit log or a file of a memory folder is damaged; LockHeldError: another process
+        kept a memory folder locked for too long.
         """
         if not self._run.dry_run:
             self._begun = dict(self._notes.left())

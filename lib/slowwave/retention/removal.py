@@ -22,11 +22,9 @@ from slowwave.formats.sessions import FoundFile, FoundSession, StoredSession
 from slowwave.locks import WAIT_S, remove_leftovers, retaining
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, Entry, Told, of_item, of_shelved
-from slowwave.retention.context import Archive, Context, is_of_machine, note_failure
-from slowwave.retention.holds import Facts, facts_of, facts_of_item, held_by, read_holds, texts_in
-from slowwave.retention.plan import REMOVED, note, refuse
+from slowwave.retention.holds import Facts, Member, facts_of, facts_of_item, held_by, read_holds, texts_in
+from slowwave.retention.plan import REMOVED, Archive, Context, is_of_machine, note, note_failure, refuse
 from slowwave.retention.policy import Verdict
-from slowwave.retention.sessions import Member
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import PackedSession, Wanted
 from slowwave.stores.archive.shelf import Shelved, with_rows
@@ -73,9 +71,8 @@ class Remover:
     def remove(self, goes: Sequence[Verdict]) -> None:
         """Remove sessions, pack by pack; what goes wrong costs no other session anything.
 
-        Raises:
-            CorruptStateError: the audit log or the holds are damaged; nothing more is removed.
-            OSError: the audit log cannot be written; as above.
+        Raises CorruptStateError: the audit log or the holds are damaged; nothing more is removed; OSError: the audit
+        log cannot be written; as above.
         """
         folders: set[Path] = set()
         for verdicts in _packs(goes):
@@ -196,8 +193,7 @@ def _packs(goes: Sequence[Verdict]) -> Iterator[list[Verdict]]:
 def as_found(session: StoredSession) -> FoundSession:
     """Return a session as a walk finds it now.
 
-    Raises:
-        MovedError: it is not what it was when it was planned.
+    Raises MovedError: it is not what it was when it was planned.
     """
     files: list[FoundFile] = []
     for path in session.files.paths:
@@ -230,8 +226,7 @@ class Freer:
     def free(self, said: Told) -> None:
         """Free what an earlier run found in the trash and whose grace period is over.
 
-        Raises:
-            CorruptStateError: a manifest of the trash is damaged.
+        Raises CorruptStateError: a manifest of the trash is damaged.
         """
         begun = False
         pause = self._run.rules.pause
@@ -312,9 +307,8 @@ def settle(trash: Path, archive: Archive, log: AuditLog, at: datetime, report: R
     A removal that did not come to its end is taken back, and this run decides about the session again. Freeing goes on
     to its end. What was archived or thrown away without a line in the log gets its line.
 
-    Raises:
-        CorruptStateError: the log or a manifest of the trash is damaged.
-        OSError: the trash or the log cannot be written.
+    Raises CorruptStateError: the log or a manifest of the trash is damaged; OSError: the trash or the log cannot be
+    written.
     """
     finish_freeing(trash)
     said = Told(log)
@@ -367,15 +361,13 @@ def _take_back(item: TrashItem, trash: Path, report: Report) -> None:
 def refuse_held(plans: Sequence[Removal], settings: Settings, environ: Mapping[str, str]) -> None:
     """Refuse a removal when something in it is held.
 
-    Raises:
-        RefusedError: it is; the message says by which hold.
-        CorruptStateError: the holds do not parse; nothing counts as not held.
-        UnreadableError: a session cannot be read, so nobody knows whether somebody is in it.
+    Raises RefusedError: it is; the message says by which hold; CorruptStateError: the holds do not parse; nothing
+    counts as not held; UnreadableError: a session cannot be read, so nobody knows whether somebody is in it.
     """
     holds = read_holds(environ)
     if not holds:
         return
-    from slowwave.retention.sessions import Fleet, key_of  # noqa: PLC0415 - as above
+    from slowwave.retention.holds import Fleet, key_of  # noqa: PLC0415 - as above
     from slowwave.stores.discovery import known_projects  # noqa: PLC0415 - as above
 
     fleet = Fleet(known_projects(settings, environ).projects)
@@ -392,10 +384,9 @@ def refuse_held(plans: Sequence[Removal], settings: Settings, environ: Mapping[s
 def remove_by_hand(plan: Removal, environ: Mapping[str, str], clock: Clock) -> TrashItem:
     """Move a session into the trash and write it down.
 
-    Raises:
-        MovedError, RefusedError, LockHeldError: as :func:`slowwave.stores.trash.remove`.
-        CorruptStateError: the audit log is damaged; the session is in the trash.
-        OSError: the audit log cannot be written; the next run of the job writes the line.
+    Raises MovedError, RefusedError, LockHeldError: as :func:`slowwave.stores.trash.remove`; CorruptStateError: the
+    audit log is damaged; the session is in the trash; OSError: the audit log cannot be written; the next run of the job
+    writes the line.
     """
     item = remove(plan, trash_folder(environ), clock)
     AuditLog(environ).append([of_item("trash", item, "")], clock.now())
@@ -407,12 +398,9 @@ def bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Cl
 
     Retention is held off meanwhile: it would free what is on its way, and take what is back for what it was before.
 
-    Raises:
-        LockHeldError: a run of retention was at work for too long.
-        NotFoundError: it was freed from the trash since it was looked for.
-        RefusedError: something else lies in one of the places; nothing was written.
-        CorruptStateError: the pack or the audit log is damaged.
-        OSError: something cannot be written; call it again.
+    Raises LockHeldError: a run of retention was at work for too long; NotFoundError: it was freed from the trash since
+    it was looked for; RefusedError: something else lies in one of the places; nothing was written; CorruptStateError:
+    the pack or the audit log is damaged; OSError: something cannot be written; call it again.
     """
     with retaining(environ, wait_s=WAIT_S):
         if isinstance(one, TrashItem):
@@ -443,11 +431,9 @@ def bring_back_as(
 
     What lies in its place stays, and so does the copy, with what belongs to the session beside its transcript.
 
-    Raises:
-        LockHeldError: a run of retention was at work for too long.
-        UsageError: its client's sessions cannot be copied, or the id is malformed or taken; nothing was written.
-        CorruptStateError: the pack or the audit log is damaged.
-        OSError: it left the trash meanwhile, or something cannot be written.
+    Raises LockHeldError: a run of retention was at work for too long; UsageError: its client's sessions cannot be
+    copied, or the id is malformed or taken; nothing was written; CorruptStateError: the pack or the audit log is
+    damaged; OSError: it left the trash meanwhile, or something cannot be written.
     """
     from slowwave.stores.archive.sessions import laid_out_copy  # noqa: PLC0415 - few sessions come back so
 

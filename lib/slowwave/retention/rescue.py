@@ -22,9 +22,8 @@ from slowwave.memory.model import name_from_json
 from slowwave.quantities import counted
 from slowwave.report import Item, Report, readable
 from slowwave.retention.audit import Told, of_shelved
-from slowwave.retention.context import Context
-from slowwave.retention.plan import due_by_client
-from slowwave.retention.sessions import Member, key_of, paths_of
+from slowwave.retention.holds import Member, key_of, paths_of
+from slowwave.retention.plan import Context, due_by_client
 from slowwave.stores.archive.pack import PackedSession, Wanted
 from slowwave.stores.archive.shelf import Shelved, ids_of, pack_name, rescued_bytes, with_rows
 from slowwave.stores.projects import Project
@@ -111,9 +110,7 @@ def rescue(due: Iterable[Due], run: Context) -> list[str]:
         What found no room below ``retention.rescue_max_bytes``, in words. Nobody knows how small something becomes
         before it is packed, so room is asked for as much as it is now, and again after each pack.
 
-    Raises:
-        CorruptStateError: the audit log is damaged.
-        OSError: the audit log cannot be written.
+    Raises CorruptStateError: the audit log is damaged; OSError: the audit log cannot be written.
     """
     left = list(due)
     report, folder = run.report, archive_folder(run.environ)
@@ -177,9 +174,8 @@ def note_gone(projects: Iterable[Project], said: Told, run: Context) -> None:
 
     What slowwave itself removed is told by its own log.
 
-    Raises:
-        UnreadableError: the candidates or memories of a project cannot be read.
-        CorruptStateError: a manifest of the trash is damaged.
+    Raises UnreadableError: the candidates or memories of a project cannot be read; CorruptStateError: a manifest of the
+    trash is damaged.
     """
     known: set[str] | None = None
     for project in projects:
@@ -227,8 +223,7 @@ def _alone(due: Due, run: Context) -> Iterator[Shelved]:
 def wanted_of(member: Member, run: Context) -> Wanted:
     """Return a session with all that belongs to it, as it is packed.
 
-    Raises:
-        UnreadableError: an index of its client cannot be read.
+    Raises UnreadableError: an index of its client cannot be read.
     """
     session, project = member.session, member.project
     paths, notes = belongings_of(session, run.home)
@@ -265,8 +260,7 @@ class Belonging:
     def files(self, member: Member) -> Iterator[Kept]:
         """Yield the files of a session that are there.
 
-        Raises:
-            OSError: a folder of it cannot be listed.
+        Raises OSError: a folder of it cannot be listed.
         """
         found = [kept for path in paths_of(member) if (kept := _kept(os.fspath(path))) is not None]
         yield from found
@@ -277,8 +271,7 @@ class Belonging:
     def may_be_due(self, member: Member, last: float) -> bool:
         """Say whether a file of a session may be as old as ``last``, seconds since 1970; for most it costs no call.
 
-        Raises:
-            OSError: a folder of it cannot be listed.
+        Raises OSError: a folder of it cannot be listed.
         """
         for session in member.sessions:
             if session.mtime_ns / 1e9 <= last or len(session.files.paths) > 1:
@@ -297,8 +290,7 @@ class Belonging:
 def files_of(member: Member, user: Path) -> Iterator[Kept]:
     """Yield the files of a session of any client that are there.
 
-    Raises:
-        OSError: a folder of it cannot be listed.
+    Raises OSError: a folder of it cannot be listed.
     """
     paths = dict.fromkeys((*paths_of(member), *belongings_of(member.session, user).paths))
     for path in paths:

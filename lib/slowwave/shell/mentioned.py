@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from slowwave.shell.commands import commands_of
 from slowwave.shell.purposes import KNOWN, purpose_by_name, takes_words
 
-__all__ = ["Heard", "is_code", "is_path", "is_program", "is_setting", "marked", "names_file"]
+__all__ = ["Heard", "is_code", "is_path", "is_setting", "marked", "names_file"]
 
 # the first words of the commands that a session ran
 Heard = Collection[tuple[str, ...]]
@@ -190,11 +190,6 @@ def is_code(text: str) -> bool:
     if _PIECE.fullmatch(text):
         return not (names_file(text) or text.rsplit(".", 1)[-1].lower() in _DOMAINS or text.lower() in ("e.g", "i.e"))
     return bool(_SIGNS.search(text)) or text in _KEYWORDS
-
-
-def is_program(text: str, *, is_sure: bool = False) -> bool:
-    """Say whether a word is the name of a program that is known here, and, where ``is_sure``, of nothing else."""
-    return text == "docker compose" or (text in _PROGRAMS and not (is_sure and text in _AMBIGUOUS))
 
 
 def is_setting(text: str) -> bool:

@@ -145,7 +145,7 @@ def purpose_of(words: Sequence[Word]) -> Purpose:
         if purpose:
             return "lint" if purpose == "format" and _only_checks(program, rest) else purpose
     if program in _OWN:
-        return _named(program, rest)
+        return _by_name(_script(program, rest))
     if texts and "/" in texts[0] and set(_PARTS.findall(program.partition(".")[0])) <= _NAMES.keys() | _IN_SCRIPTS:
         return _by_name(program.partition(".")[0])
     return "run" if program in _INTERPRETERS and rest and not rest[0].startswith("-") else ""
@@ -239,11 +239,6 @@ def _only_checks(program: str, rest: list[str]) -> bool:
     if program == "biome":
         return "--write" not in rest and "--fix" not in rest
     return not (_ONLY_CHECKS | _ONLY_CHECKS_HERE.get(program, frozenset())).isdisjoint(rest)
-
-
-def _named(program: str, rest: list[str]) -> Purpose:
-    """Return what a script or target is for, by the name that the project gave it."""
-    return _by_name(_script(program, rest))
 
 
 def _script(program: str, rest: list[str]) -> str:

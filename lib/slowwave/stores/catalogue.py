@@ -19,8 +19,7 @@ from msgspec.structs import replace
 
 from slowwave.errors import UnreadableError
 from slowwave.files import private_folder
-from slowwave.formats.sessions import FoundSession, Place, Signature, StoreProblem
-from slowwave.formats.walk import Snapshot, Walk
+from slowwave.formats.sessions import FoundSession, Place, Signature, Snapshot, StoreProblem, Walk
 from slowwave.secrets.blocklist import ERASED, Blocked
 from slowwave.secrets.redactor import blocked_by
 from slowwave.settings import Settings
@@ -249,9 +248,8 @@ class Catalogue:
 def own_catalogue(settings: Settings, environ: Mapping[str, str], warnings: list[str] | None = None) -> Catalogue:
     """Return the catalogue of this user, which keeps nothing of what was erased.
 
-    Raises:
-        CorruptStateError: the list of what was erased, or the key of its fingerprints, does not parse.
-        UnreadableError: that key cannot be read, or others may read it.
+    Raises CorruptStateError: the list of what was erased, or the key of its fingerprints, does not parse;
+    UnreadableError: that key cannot be read, or others may read it.
     """
     return Catalogue(catalogue_path(environ), warnings, blocked_by(settings, environ))
 
@@ -308,8 +306,7 @@ class Cache(NamedTuple):
     def open(self, path: Path, warnings: list[str]) -> sqlite3.Connection:
         """Return the open cache at ``path``; the folder is the user's alone, and so is the file.
 
-        Raises:
-            OSError, sqlite3.Error: none can be kept there.
+        Raises OSError, sqlite3.Error: none can be kept there.
         """
         private_folder(path.parent)
         path.touch(mode=0o600)

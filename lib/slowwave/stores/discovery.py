@@ -16,9 +16,8 @@ from slowwave.formats.claude import FOLDER_OF_PROJECT
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.model import Problem, SessionFiles, SessionKind, parse_time
 from slowwave.formats.registry import CLIENTS, client_of, versions_in_use
-from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
+from slowwave.formats.sessions import MEMORY, SUFFIXES, FoundSession, Known, Place, StoredSession, StoreProblem, Walk
 from slowwave.formats.tail import lines_backward
-from slowwave.formats.walk import MEMORY, SUFFIXES, Known, Walk
 from slowwave.secrets.blocklist import Blocked
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue, Page, catalogue_path, own_catalogue, shown_of
@@ -53,10 +52,9 @@ def find_projects(settings: Settings, environ: Mapping[str, str], catalogue: Cat
         environ: the process environment, for ``HOME`` and the clients' own variables.
         catalogue: what is known of unchanged sessions; without it the beginning of every session is read.
 
-    Raises:
-        UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store.
-        UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect.
-        SettingsError: a template of memory folders is malformed.
+    Raises UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store;
+    UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect; SettingsError: a
+    template of memory folders is malformed.
     """
     discovery = Discovery()
     look = _in_catalogue(catalogue, discovery.problems) if catalogue else _on_disk(discovery.problems)
@@ -140,8 +138,7 @@ def changed_since(settings: Settings, environ: Mapping[str, str], since_ns: int)
 
     Parts and sub-agents' files beside their session are in it as they are; nothing is opened.
 
-    Raises:
-        UnreadableError: a root or one of its folders cannot be read.
+    Raises UnreadableError: a root or one of its folders cannot be read.
     """
     problems: list[StoreProblem] = []
     places = [place for root in store_roots(settings, environ, problems) for place in root.places]
@@ -209,15 +206,11 @@ def list_sessions(
 ) -> Listing:
     """Return a row for every session under the roots; only what changed since the last listing is read.
 
-    Args:
-        settings: name the roots.
-        environ: the environment.
-        catalogue: what is known of the sessions.
-        archived: list what was archived from under the roots, too, unless it lies in its place again.
+    ``catalogue``: what is known of the sessions; ``archived``: list what was archived from under the roots, too, unless
+    it lies in its place again.
 
-    Raises:
-        UnreadableError: a named root is missing, a file, or unreadable.
-        UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect.
+    Raises UnreadableError: a named root is missing, a file, or unreadable; UnknownDialectError: a named root holds
+    transcripts, and not one of them is of a known dialect.
     """
     listing = Listing()
     walk = Walk[StoredRow](listing.problems)
@@ -292,15 +285,12 @@ def known_projects(settings: Settings, environ: Mapping[str, str], *, with_erase
 
     What is wrong with the catalogue itself is one more problem of the discovery; it never stops a run.
 
-    Args:
-        settings: as :func:`find_projects` takes them, as is ``environ``.
-        environ: the process environment.
-        with_erased: also return the sessions that were erased and lie there again, which are problems else.
+    ``settings``: as :func:`find_projects` takes them, as is ``environ``; ``with_erased``: also return the sessions that
+    were erased and lie there again, which are problems else.
 
-    Raises:
-        UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store.
-        UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect.
-        SettingsError: a template of memory folders is malformed.
+    Raises UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store;
+    UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect; SettingsError: a
+    template of memory folders is malformed.
     """
     with own_catalogue(settings, environ) as catalogue:
         if with_erased and catalogue.blocked is not None:

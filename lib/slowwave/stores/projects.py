@@ -138,8 +138,7 @@ def _one(place: Place, items: list[T], facts: Callable[[T], tuple[str, int]]) ->
 def newest_folder(facts: Iterable[tuple[str, int]]) -> tuple[str, int]:
     """Return the working folder that was named last, and when; of equals always the same one, in whichever order.
 
-    Args:
-        facts: working folders, or "", and when their sessions changed.
+    ``facts``: working folders, or "", and when their sessions changed.
     """
     at, newest = max(((mtime_ns, cwd) for cwd, mtime_ns in facts if cwd), default=(-1, ""))
     return newest, at
@@ -201,8 +200,7 @@ def home_of(folders: Sequence[str], root: str = "") -> str:
 def memory_folder(group: Group[T], settings: Settings, environ: Mapping[str, str]) -> Path:
     """Return the memory folder of a project; it may not exist yet.
 
-    Raises:
-        SettingsError: a template of memory folders is malformed.
+    Raises SettingsError: a template of memory folders is malformed.
     """
     if group.folders:
         name, values = "folder", {"project": group.home, "key": group.key}
@@ -226,8 +224,7 @@ def new_session_folder(settings: Settings, environ: Mapping[str, str], cwd: Path
     A project that has a folder already, in whichever spelling, keeps it. A store that is one folder of transcripts
     takes the session itself.
 
-    Raises:
-        UnreadableError: the store is a file.
+    Raises UnreadableError: the store is a file.
     """
     named = settings.store.roots
     root = named[0] if named else Path(environ.get("HOME") or "~").expanduser() / ".claude"
@@ -285,10 +282,8 @@ _SOMEBODYS_HOME = re.compile(r"(?:/|/root|/(?:home|Users)(?:/[^/]+)?)?\Z")
 def repository_of(cwd: str, home: str = "") -> str:
     """Return the git root above ``cwd``, for a worktree that of its repository, else ``cwd`` itself.
 
-    Args:
-        cwd: an absolute path; it may not exist on this machine.
-        home: the person's home folder: a repository of it (settings kept under version control) does not make one
-            project of everything below it.
+    ``cwd``: an absolute path; it may not exist on this machine; ``home``: the person's home folder: a repository of it
+    (settings kept under version control) does not make one project of everything below it.
     """
     if not cwd.startswith("/") or "\0" in cwd:
         return cwd
@@ -339,13 +334,10 @@ def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, st
 
     Where ``text`` is the whole key, working folder or name on the screen of some, these alone are meant.
 
-    Args:
-        text: what a person gave.
-        things: projects, or anything that belongs to one.
-        names: returns the key and the working folder of a thing's project.
+    ``things``: projects, or anything that belongs to one; ``names``: returns the key and the working folder of a
+    thing's project.
 
-    Raises:
-        NotFoundError: nothing matches; the message names what there is.
+    Raises NotFoundError: nothing matches; the message names what there is.
     """
     if not text:
         return list(things)

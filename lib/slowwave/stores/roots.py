@@ -15,16 +15,21 @@ from slowwave.formats.client import Client, RecordDialect
 from slowwave.formats.lines import read_records
 from slowwave.formats.registry import CLIENTS, NAMES, by_name, client_of, sniff
 from slowwave.formats.sessions import (
+    MEMORY,
+    SIDE_PREFIX,
     SUFFIX,
+    SUFFIXES,
     FoundFile,
     FoundSession,
+    K,
+    Known,
     Place,
     StoreProblem,
+    Walk,
     numbered_parts,
     session_id,
     session_stem,
 )
-from slowwave.formats.walk import MEMORY, SIDE_PREFIX, SUFFIXES, K, Known, Walk
 
 if TYPE_CHECKING:  # whoever plans one session needs no settings
     from slowwave.settings import Settings
@@ -52,8 +57,7 @@ class Root:
     def refuse_strangers(self, known: int, strangers: Sequence[StoreProblem]) -> None:
         """Refuse a root that somebody named, and that holds nothing but what is no session.
 
-        Raises:
-            UnknownDialectError: it is such a root.
+        Raises UnknownDialectError: it is such a root.
         """
         strangers = [stranger for stranger in strangers if stranger.kind != "blocked"]
         if self.is_named and strangers and not known and not self.has_memory():
@@ -64,8 +68,7 @@ class Root:
 def store_roots(settings: "Settings", environ: Mapping[str, str], problems: list[StoreProblem]) -> list[Root]:
     """Return the roots that the settings name, or the homes of all clients when they name none.
 
-    Raises:
-        UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store.
+    Raises UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store.
     """
     every = _roots(settings, environ, problems)
     if settings.store.follow_links:
@@ -268,8 +271,7 @@ def found_sessions(
 ) -> list[FoundSession]:
     """Return every session under the roots by its names alone; no content is read.
 
-    Raises:
-        UnreadableError: a root is missing, a file, or unreadable.
+    Raises UnreadableError: a root is missing, a file, or unreadable.
     """
     walk = Walk[Known](problems)
     roots = store_roots(settings, environ, problems)
@@ -281,8 +283,7 @@ def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSes
 
     Main sessions go before those of sub-agents, and of files with one id those with content before empty ones.
 
-    Raises:
-        NotFoundError: none or several fit; the message names some.
+    Raises NotFoundError: none or several fit; the message names some.
     """
     known = list(sessions)
     fitting = [s for s in known if s.id == session_id]
@@ -314,12 +315,9 @@ def _latest_of(name: str, sessions: list[FoundSession]) -> list[FoundSession]:
 def newest_session(sessions: Iterable[FoundSession], cwd: str = "") -> FoundSession:
     """Return the main session that was written to last; what is of no known dialect is passed over.
 
-    Args:
-        sessions: all of them.
-        cwd: only those that work in this folder.
+    ``cwd``: only those that work in this folder.
 
-    Raises:
-        NotFoundError: there is none.
+    Raises NotFoundError: there is none.
     """
     main = sorted((s for s in sessions if not s.side and s.size), key=lambda s: s.mtime_ns, reverse=True)
     for session in main:
@@ -380,8 +378,7 @@ def known_by(name: str, sessions: Iterable[FoundSession]) -> FoundSession | None
 def session_of_path(path: Path) -> FoundSession:
     """Return the session that a file belongs to, with its other parts (Cersei), whatever lies beside them.
 
-    Raises:
-        UnreadableError: a file of it, or the folder, cannot be looked at.
+    Raises UnreadableError: a file of it, or the folder, cannot be looked at.
     """
     side = path.name.startswith(SIDE_PREFIX)
     folder = os.fspath(path.parent)

@@ -30,6 +30,7 @@ from slowwave.formats.model import (
 )
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import (
+    PACKED_SUFFIX,
     FoundFile,
     FoundSession,
     Signature,
@@ -41,7 +42,6 @@ from slowwave.formats.sessions import (
     signatures,
 )
 from slowwave.formats.tail import find_last, line_around
-from slowwave.formats.walk import PACKED_SUFFIX
 
 # The pieces of one message of Claude Code stand close together, with at most a few tool results between them.
 _REMEMBERED_IDS = 16
@@ -498,8 +498,7 @@ class Scanned(msgspec.Struct, frozen=True):
 def scan(found: FoundSession, dialect: str, before: Mark | None = None) -> Scanned:
     """Return the summary of a session, read from the end of ``before`` when that still holds.
 
-    Raises:
-        UnreadableError: a part cannot be opened or read.
+    Raises UnreadableError: a part cannot be opened or read.
     """
     if fold_of(dialect) is None or found.in_database or found.files[-1].name.endswith(PACKED_SUFFIX):
         return Scanned(Mark(signatures(found.files), 0, b"", Summary(dialect)), _anew(found, dialect))
@@ -767,8 +766,7 @@ def files_of(found: FoundSession) -> SessionFiles:
 def summary_of_whole(found: FoundSession, dialect: str) -> Summary:
     """Return the summary of a session by reading all of it.
 
-    Raises:
-        UnreadableError: a file of it cannot be read.
+    Raises UnreadableError: a file of it cannot be read.
     """
     transcript = by_name(dialect).read(files_of(found))
     summary = Summary(
@@ -794,8 +792,7 @@ def summary_of_whole(found: FoundSession, dialect: str) -> Summary:
 def summary_of_rows(found: FoundSession, dialect: str) -> Summary:
     """Return the summary of a session in a database: that of reading all of it, without its memory.
 
-    Raises:
-        UnreadableError: the database cannot be read, or the session is gone.
+    Raises UnreadableError: the database cannot be read, or the session is gone.
     """
     rules = by_name(dialect)
     if not isinstance(rules, RowDialect):

@@ -40,8 +40,7 @@ from slowwave.formats.client import Belongings
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.notes import Note, any_stands, put_back, take_out
 from slowwave.formats.registry import client_of
-from slowwave.formats.sessions import FoundSession, StoredSession, StoreProblem, part_name, session_stem
-from slowwave.formats.walk import SIDE_FOLDER
+from slowwave.formats.sessions import SIDE_FOLDER, FoundSession, StoredSession, StoreProblem, part_name, session_stem
 from slowwave.locks import locked_file
 from slowwave.stores.roots import read_head
 
@@ -103,10 +102,9 @@ def throw_away(
         notes: entries in indexes of the client that go with it, before the first file moves: a client that finds an
             entry without its transcript would begin a new session under it.
 
-    Raises:
-        MovedError: the client changed a note since it was looked at; nothing moved, and nothing is in the trash.
-        LockHeldError: the client held the lock of its index all the time; as above.
-        OSError: something cannot be read or moved; what moved before that can be restored.
+    Raises MovedError: the client changed a note since it was looked at; nothing moved, and nothing is in the trash;
+    LockHeldError: the client held the lock of its index all the time; as above; OSError: something cannot be read or
+    moved; what moved before that can be restored.
     """
     files: list[TrashedFile] = []
     for path in paths:
@@ -134,8 +132,7 @@ def throw_away(
 def trash_items(trash: Path) -> list[TrashItem]:
     """Return everything in the trash, oldest first.
 
-    Raises:
-        CorruptStateError: a manifest does not parse.
+    Raises CorruptStateError: a manifest does not parse.
     """
     if not trash.is_dir():
         return []
@@ -153,9 +150,7 @@ def ids_in(item: TrashItem) -> set[str]:
 def matching_items(trash: Path, names: Iterable[str]) -> list[TrashItem]:
     """Return the items of these session ids or item ids (also their unique beginnings).
 
-    Raises:
-        NotFoundError: nothing in the trash is called so.
-        RefusedError: a beginning fits more than one session.
+    Raises NotFoundError: nothing in the trash is called so; RefusedError: a beginning fits more than one session.
     """
     items = trash_items(trash)
     chosen: dict[str, TrashItem] = {}
@@ -176,9 +171,8 @@ def matching_items(trash: Path, names: Iterable[str]) -> list[TrashItem]:
 def restore(item: TrashItem, trash: Path) -> list[str]:
     """Put everything of an item back where it was, with its mode and time, and return warnings.
 
-    Raises:
-        RefusedError: something else lies at one of the old places; nothing was moved.
-        OSError: something cannot be moved; calling it again goes on.
+    Raises RefusedError: something else lies at one of the old places; nothing was moved; OSError: something cannot be
+    moved; calling it again goes on.
     """
     folder = trash / item.id
     for file in item.files:
@@ -301,8 +295,7 @@ _FREED = "freed.json"
 def free(item: TrashItem, trash: Path) -> None:
     """Remove an item and all of its files for good.
 
-    Raises:
-        OSError: something cannot be removed; the item is no longer restored, and ``finish_freeing`` goes on.
+    Raises OSError: something cannot be removed; the item is no longer restored, and ``finish_freeing`` goes on.
     """
     folder = trash / item.id
     at_fault_point("rename", folder / MANIFEST)
@@ -314,8 +307,7 @@ def free(item: TrashItem, trash: Path) -> None:
 def finish_freeing(trash: Path) -> None:
     """Remove what a killed process left of items that were freed, or that never came to have a manifest.
 
-    Raises:
-        OSError: something cannot be removed.
+    Raises OSError: something cannot be removed.
     """
     for folder in sorted(trash.iterdir()) if trash.is_dir() else ():
         if not folder.is_dir() or (folder / MANIFEST).exists():
@@ -381,10 +373,9 @@ def plan_removal(session: FoundSession, environ: Mapping[str, str], clock: Clock
     What goes together, and in which order, tells :func:`belongings_of`: a removal that was killed leaves a session that
     can be found and removed again, or nothing that its client would take for one.
 
-    Raises:
-        RefusedError: a running client has it open, or a fork needs it.
-        UsageError: it is no file of its own: its client's database, or files that name each other, would break.
-        UnreadableError: the index of its client cannot be read.
+    Raises RefusedError: a running client has it open, or a fork needs it; UsageError: it is no file of its own: its
+    client's database, or files that name each other, would break; UnreadableError: the index of its client cannot be
+    read.
     """
     head = read_head(session)
     dialect = "unknown" if isinstance(head, StoreProblem) else head.dialect
@@ -400,10 +391,8 @@ def plan_removal(session: FoundSession, environ: Mapping[str, str], clock: Clock
 def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed on request") -> TrashItem:
     """Move a session into the trash, under its lock.
 
-    Raises:
-        MovedError: it changed since the plan was made; nothing was moved.
-        RefusedError: a client has opened or forked it since then.
-        LockHeldError: somebody has been writing to it all the time.
+    Raises MovedError: it changed since the plan was made; nothing was moved; RefusedError: a client has opened or
+    forked it since then; LockHeldError: somebody has been writing to it all the time.
     """
     now = clock.now()
     item_id = f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(4)}"
@@ -469,13 +458,9 @@ def belongings_of(session: StoredSession, home: Path) -> Belongings:  # noqa: AR
     What a client has put aside (reset, deleted, a checkpoint) and every topic are sessions of their own, each under
     its own rules; none of them takes another one along.
 
-    Args:
-        session: the session; one in a database belongs to its client alone, and has no belongings.
-        home: the user's home.
+    ``session``: the session; one in a database belongs to its client alone, and has no belongings.
 
-    Raises:
-        UnreadableError: the index of its client cannot be read.
-        OSError: a folder cannot be listed.
+    Raises UnreadableError: the index of its client cannot be read; OSError: a folder cannot be listed.
     """
     return Belongings(()) if session.in_database else client_of(session.dialect).belongings(session)
 
@@ -483,8 +468,7 @@ def belongings_of(session: StoredSession, home: Path) -> Belongings:  # noqa: AR
 def reason_to_stay(session: StoredSession) -> str:
     """Return why a session may not go: what its client would lose, or do wrong, without it; "" for nothing.
 
-    Raises:
-        OSError: a folder in which a fork may lie cannot be listed.
+    Raises OSError: a folder in which a fork may lie cannot be listed.
     """
     client = client_of(session.dialect)
     fork = next(client.forks(session), None)

@@ -269,8 +269,7 @@ def acts_from(max_entries: int) -> int:
 def byte_size(raw: object) -> float:
     """Return the bytes of a size such as ``500mb``; the client counts by 1024, and a bare number as bytes.
 
-    Raises:
-        ValueError: it is none, or nothing.
+    Raises ValueError: it is none, or nothing.
     """
     match = None if isinstance(raw, bool) else _SIZE.fullmatch(str(raw).strip())
     if match is None:
@@ -312,9 +311,7 @@ class Looked(NamedTuple):
 def look_at(folder: Path) -> Looked:
     """Return the entries and files of the store in a folder.
 
-    Raises:
-        UnreadableError: the store cannot be read.
-        OSError: the folder cannot be listed.
+    Raises UnreadableError: the store cannot be read; OSError: the folder cannot be listed.
     """
     with os.scandir(folder) as found:
         files = [
@@ -333,8 +330,7 @@ def look_at(folder: Path) -> Looked:
 def client_session_settings(folder: Path) -> Mapping[str, object]:
     """Return the part ``session`` of the client's settings, for its store in ``<state>/agents/<agent>/sessions``.
 
-    Raises:
-        UnreadableError: they cannot be read; what the client would do is not known then.
+    Raises UnreadableError: they cannot be read; what the client would do is not known then.
     """
     for name in _SETTINGS:
         path = folder.parent.parent.parent / name

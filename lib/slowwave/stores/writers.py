@@ -37,8 +37,7 @@ class Writers:
     def of(self, dialect: str) -> Writer:
         """Return the writer of a dialect.
 
-        Raises:
-            UsageError: its sessions are only read; the message says why.
+        Raises UsageError: its sessions are only read; the message says why.
         """
         if dialect not in self._writers:
             self._writers[dialect] = writer_for(dialect, self.means)
@@ -47,11 +46,9 @@ class Writers:
     def known(self, found: FoundSession) -> Opened:
         """Return a session that exists, and its writer.
 
-        Raises:
-            UnreadableError: it cannot be read.
-            UnknownDialectError: its content is of no known dialect.
-            UsageError: sessions of its dialect are only read, its client has put it aside, or its file is a link that
-                leads out of its folder.
+        Raises UnreadableError: it cannot be read; UnknownDialectError: its content is of no known dialect; UsageError:
+        sessions of its dialect are only read, its client has put it aside, or its file is a link that leads out of its
+        folder.
         """
         head = known_head(found)
         writer = self.of(head.dialect)
@@ -67,8 +64,8 @@ class Writers:
     def new(self, dialect: str, folder: Path, session_id: str, cwd: str) -> Opened:
         """Return a session that is to be begun, and its writer.
 
-        Raises:
-            UsageError: sessions of this dialect are only read, only its client begins one, or the id cannot be a name.
+        Raises UsageError: sessions of this dialect are only read, only its client begins one, or the id cannot be a
+        name.
         """
         writer = self.of(dialect)
         return Opened(writer, Target(session_id, writer.path(folder, session_id), (), cwd))
@@ -77,9 +74,7 @@ class Writers:
 def known_head(found: FoundSession) -> Head:
     """Return what the beginning of a session shows.
 
-    Raises:
-        UnreadableError: it cannot be read.
-        UnknownDialectError: it is empty, or its content is of no known dialect.
+    Raises UnreadableError: it cannot be read; UnknownDialectError: it is empty, or its content is of no known dialect.
     """
     head = read_head(found)
     if not isinstance(head, StoreProblem):
@@ -93,8 +88,7 @@ def known_head(found: FoundSession) -> Head:
 def held(opened: Opened) -> Generator[Opened]:
     """Yield a session as long as nobody else may write to it.
 
-    Raises:
-        RefusedError: a running client has it open.
+    Raises RefusedError: a running client has it open.
     """
     with opened.writer.alone(opened.target):
         yield opened
@@ -108,8 +102,7 @@ def writable() -> list[str]:
 def writer_for(dialect: str, means: Means) -> Writer:
     """Return the writer of a dialect.
 
-    Raises:
-        UsageError: sessions of this dialect are only read; the message says why.
+    Raises UsageError: sessions of this dialect are only read; the message says why.
     """
     client = client_of(dialect)
     found = client.writing()
@@ -131,8 +124,7 @@ def folder_for(dialect: str, settings: Settings, environ: Mapping[str, str], cwd
         environ: where clients are told of other homes.
         cwd: the working folder, absolute.
 
-    Raises:
-        UnreadableError: the store is a file.
+    Raises UnreadableError: the store is a file.
     """
     client, named = client_of(dialect), settings.store.roots
     is_own = client.new_folder(Path(), cwd) is not None

@@ -25,7 +25,7 @@ from slowwave.memory.delivery.files import install as bring
 from slowwave.memory.delivery.hooks import CLIENTS as HOOKED
 from slowwave.memory.delivery.hooks import settings_of
 from slowwave.memory.delivery.register import Rule
-from slowwave.reading.harness import PREFIX
+from slowwave.reading.session import PREFIX
 from slowwave.settings import load_settings
 from slowwave.stores.discovery import known_projects
 from tests.conformance.clients.report import RECORD, Row

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction.due import due
-from slowwave.compaction.reading import read_session
+from slowwave.compaction.items import read_session
+from slowwave.compaction.plan import due
 from slowwave.formats.model import SessionFiles
 from slowwave.settings import CompactionSettings
 

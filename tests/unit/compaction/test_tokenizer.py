@@ -6,9 +6,8 @@ from types import ModuleType
 import pytest
 
 from slowwave.compaction import tokens
-from slowwave.compaction.due import due
-from slowwave.compaction.items import items_of
-from slowwave.compaction.reading import Reading
+from slowwave.compaction.items import Reading, items_of
+from slowwave.compaction.plan import due
 from slowwave.compaction.tokens import CODEX, PACKAGE, exact_tokens, vocabulary_of
 from slowwave.settings import CompactionSettings
 from tests.unit.compaction.messages import answer, result, user

@@ -10,7 +10,7 @@ import pytest
 
 from slowwave.cli import main
 from slowwave.memory.book import read_book
-from slowwave.reading.harness import FORGET, NAMES, REMEMBER, WHY, Typed, command_typed, page_of
+from slowwave.reading.session import FORGET, NAMES, REMEMBER, WHY, Typed, command_typed, page_of
 from tests.unit.extraction import talk
 from tests.unit.extraction.talk import Talk
 from tests.unit.retention.planted import aged

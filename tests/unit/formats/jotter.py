@@ -11,8 +11,7 @@ from slowwave.formats.client import Client
 from slowwave.formats.lines import read_records
 from slowwave.formats.messages import PlainMessage
 from slowwave.formats.model import Message, Origin, Role, SessionFiles, Text, Transcript, millisecond_time, parse_time
-from slowwave.formats.sessions import FoundSession, Place, StoreProblem
-from slowwave.formats.walk import K, Walk
+from slowwave.formats.sessions import FoundSession, K, Place, StoreProblem, Walk
 from slowwave.formats.writing import Draft, Target, Writer
 
 

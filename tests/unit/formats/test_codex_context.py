@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.formats.codex.dialect import CODEX
+from slowwave.formats.codex.dialect import CODEX, History
 from slowwave.formats.codex.messages import SUMMARY_PREFIX, middle_cut, tokens_of
-from slowwave.formats.codex.replay import History
 from tests.unit.formats.codex_files import (
     ENVIRONMENT,
     THREAD,

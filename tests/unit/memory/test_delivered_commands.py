@@ -9,7 +9,7 @@ import pytest
 from slowwave.memory.delivery.commands import CLIENTS, bring_commands, pages_of
 from slowwave.memory.delivery.files import install
 from slowwave.memory.delivery.register import Rule, read_register
-from slowwave.reading.harness import PREFIX, REMEMBER, Typed, command_typed
+from slowwave.reading.session import PREFIX, REMEMBER, Typed, command_typed
 from slowwave.report import Item
 from slowwave.settings import Settings
 from tests.unit.consolidation.dreams import no_fsync

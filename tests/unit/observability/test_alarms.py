@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.observability.alarms import alarms_of
-from slowwave.observability.night import Night
-from slowwave.settings.model import AlarmSettings
+from slowwave.observability.night import Night, alarms_of
+from slowwave.settings import AlarmSettings
 from tests.unit.observability.nights import FIRST, a_busy_month, a_night
 
 SETTINGS = AlarmSettings(silent_nights=3, backlog=timedelta(days=14))

@@ -12,8 +12,7 @@ import pytest
 
 from slowwave.locks import this_process
 from slowwave.observability import progress
-from slowwave.observability.alarms import alarms_of
-from slowwave.observability.night import STOPPED, append_night, read_nights
+from slowwave.observability.night import STOPPED, alarms_of, append_night, read_nights
 from slowwave.observability.progress import (
     SIZE,
     AtWork,
@@ -27,7 +26,7 @@ from slowwave.observability.progress import (
     settle,
     write_note,
 )
-from slowwave.settings.model import AlarmSettings
+from slowwave.settings import AlarmSettings
 from tests.unit.observability.nights import FIRST, a_night
 
 AT = FIRST.isoformat()

@@ -12,7 +12,7 @@ from slowwave.errors import ServerError, SettingsError
 from slowwave.observability.night import Night
 from slowwave.observability.telemetry import MOST_SPANS, export, metrics_of, trace_of
 from slowwave.report import Span
-from slowwave.settings.model import TelemetrySettings
+from slowwave.settings import TelemetrySettings
 from tests.unit.observability.nights import a_busy_month, a_night
 from tests.unit.observability.receiver import receiving
 

@@ -9,7 +9,7 @@ import pytest
 from slowwave.errors import ServerError, SettingsError
 from slowwave.observability.night import Alarm, Night
 from slowwave.observability.telemetry import post
-from slowwave.settings.model import AlarmSettings
+from slowwave.settings import AlarmSettings
 from tests.unit.observability.nights import a_night
 from tests.unit.observability.receiver import receiving
 

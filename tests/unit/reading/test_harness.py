@@ -8,8 +8,8 @@ import pytest
 
 from slowwave.formats.model import ToolResult
 from slowwave.formats.registry import NAMES
-from slowwave.reading.harness import Change, changes_of, command_in, edited_paths, output_of, refusal_in, written_texts
 from slowwave.reading.items import Chosen, Failed, Ran, Reading, Said
+from slowwave.reading.session import Change, changes_of, command_in, edited_paths, output_of, refusal_in, written_texts
 from tests.unit.extraction.talk import CWD, REFUSED, Talk
 from tests.unit.formats import codex_files, opencode_files
 from tests.unit.reading.clients import Say, Use, of_talk, reading_of, written

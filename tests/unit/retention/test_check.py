@@ -7,8 +7,7 @@ import pytest
 from slowwave.errors import SettingsError
 from slowwave.quantities import Count, Period
 from slowwave.retention.policy import check
-from slowwave.settings import RetentionSettings, load_settings
-from slowwave.settings.model import ClassRules, Policy
+from slowwave.settings import ClassRules, Policy, RetentionSettings, load_settings
 
 DIALECTS = ("claude", "codex", "pi")
 

@@ -11,8 +11,7 @@ from slowwave.files import archive_folder
 from slowwave.formats.openclaw.store import read_store
 from slowwave.report import Report, RetainItem
 from slowwave.retention.audit import AuditLog
-from slowwave.retention.holds import place_hold
-from slowwave.retention.sessions import Fleet
+from slowwave.retention.holds import Fleet, place_hold
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.trash import restore, trash_folder, trash_items

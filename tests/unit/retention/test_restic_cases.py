@@ -6,7 +6,7 @@ import pytest
 
 from slowwave.quantities import Count, Period
 from slowwave.retention.policy import decide
-from slowwave.settings.model import Policy, Subject
+from slowwave.settings import Policy, Subject
 
 NOW = datetime(2019, 11, 18, 9, tzinfo=UTC)
 SUNDAYS = [datetime(2019, 9, 1, 11, tzinfo=UTC) + timedelta(weeks=week) for week in range(12)]

@@ -20,14 +20,12 @@ from slowwave.formats.registry import CLIENTS
 from slowwave.jobs.conclusion import Began, begin_note, followed
 from slowwave.jobs.status import lately
 from slowwave.memory.folder import OWN_FOLDER
-from slowwave.observability.alarms import alarms_of
-from slowwave.observability.night import STOPPED, read_nights, state
+from slowwave.observability.night import STOPPED, alarms_of, read_nights, state
 from slowwave.observability.progress import begun, end_note, write_note
 from slowwave.samples import build
 from slowwave.service import checks
 from slowwave.service.checks import Check, archive, clients, disk, private, runs, scheduler, storage, telling
-from slowwave.settings import load_settings
-from slowwave.settings.model import AlarmSettings
+from slowwave.settings import AlarmSettings, load_settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.projects import Discovery
 from tests.model_server.scripted import error as refused

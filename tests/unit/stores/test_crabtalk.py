@@ -11,8 +11,7 @@ from slowwave.files import home_folder
 from slowwave.formats.crabtalk import Crabtalk
 from slowwave.formats.crabtalk import dialect as crabtalk
 from slowwave.formats.registry import CLIENTS
-from slowwave.formats.sessions import FoundSession, Place, Signature, StoreProblem
-from slowwave.formats.walk import Known, Walk
+from slowwave.formats.sessions import FoundSession, Known, Place, Signature, StoreProblem, Walk
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import list_sessions

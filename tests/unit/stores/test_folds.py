@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.formats.registry import sniff
-from slowwave.formats.walk import PACKED_SUFFIX
+from slowwave.formats.sessions import PACKED_SUFFIX
 from slowwave.stores.roots import session_of_path
 from slowwave.stores.summary import Summary, fold_of, scan, summary_of_whole
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.formats import walk as folders
+from slowwave.formats import sessions as folders
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.stores.trash import reason_to_stay

@@ -6,9 +6,8 @@ import pytest
 
 from slowwave.files import home_folder
 from slowwave.formats.registry import CLIENTS
-from slowwave.formats.sessions import FoundSession, Place, StoreProblem
+from slowwave.formats.sessions import FoundSession, Known, Place, StoreProblem, Walk
 from slowwave.formats.ulid import Ulid
-from slowwave.formats.walk import Known, Walk
 
 ONE = "01JKQ5W8ZP3V9YB2C4D6E8F0GH"
 TWO = "01JM2V7Q9N4E8ZC3T6R5W0XKYB"

@@ -10,8 +10,7 @@ from slowwave.extraction.voice import is_others
 from slowwave.hostile import is_hostile
 from slowwave.memory.model import QUOTED
 from slowwave.memory.search import share_of
-from slowwave.reading.items import Chosen, Failed, Ran, Said
-from slowwave.reading.statements import statements
+from slowwave.reading.items import Chosen, Failed, Ran, Said, statements
 
 SHORTEST = 6
 # so long is a quotation that it tells by itself where it stands

@@ -17,8 +17,17 @@ from typing import Any
 from slowwave.files import home_folder
 from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Home, Hook, is_folder
 from slowwave.formats.model import parse_time, whole
-from slowwave.formats.sessions import SUFFIX, Place, StoredSession, StoreProblem
-from slowwave.formats.walk import MEMORY, SIDE_FOLDER, SIDE_PREFIX, SUFFIXES, names_in
+from slowwave.formats.sessions import (
+    MEMORY,
+    SIDE_FOLDER,
+    SIDE_PREFIX,
+    SUFFIX,
+    SUFFIXES,
+    Place,
+    StoredSession,
+    StoreProblem,
+    names_in,
+)
 
 # A record that carries one of these is Claude Code's, also where a `session_id` stands beside it.
 ENVELOPE = frozenset({"sessionId", "leafUuid", "parentUuid", "isSidechain", "isSnapshotUpdate", "snapshotMessageId"})

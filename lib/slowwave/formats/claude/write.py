@@ -25,9 +25,8 @@ from slowwave.formats.model import (
     parse_time,
     text_or_empty,
 )
-from slowwave.formats.sessions import StoredSession, base_path
+from slowwave.formats.sessions import SIDE_FOLDER, StoredSession, base_path
 from slowwave.formats.tail import lines_backward
-from slowwave.formats.walk import SIDE_FOLDER
 from slowwave.formats.writing import (
     Compaction,
     Content,

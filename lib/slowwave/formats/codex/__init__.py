@@ -19,8 +19,18 @@ from slowwave.errors import LockHeldError, RefusedError, UnreadableError, UsageE
 from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Home, Hook, is_folder
 from slowwave.formats.lines import PACKED, is_compressed
 from slowwave.formats.model import SessionFiles, Transcript, fields_of, object_in, text_in, whole
-from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
-from slowwave.formats.walk import SUFFIXES, Header, K, Walk, known_folder, sessions_naming
+from slowwave.formats.sessions import (
+    SUFFIXES,
+    FoundSession,
+    Header,
+    K,
+    Place,
+    StoredSession,
+    StoreProblem,
+    Walk,
+    known_folder,
+    sessions_naming,
+)
 
 SESSIONS, ARCHIVED, INDEX = "sessions", "archived_sessions", "session_index.jsonl"
 _ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z-]{0,127}")

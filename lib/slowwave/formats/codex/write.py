@@ -20,7 +20,16 @@ from slowwave.errors import UsageError
 from slowwave.files import atomic_write, private_folder
 from slowwave.formats.changes import append_record
 from slowwave.formats.codex import INDEX, SESSIONS, home_of, thread_in_name, writer_lock
-from slowwave.formats.codex.dialect import CODEX, CodexTranscript
+from slowwave.formats.codex.dialect import (
+    CODEX,
+    USER_TOKENS,
+    CodexTranscript,
+    Sent,
+    is_boundary,
+    replay,
+    rolled_back,
+    starts_turn,
+)
 from slowwave.formats.codex.messages import (
     SUMMARY_PREFIX,
     CodexMessage,
@@ -32,7 +41,6 @@ from slowwave.formats.codex.messages import (
     tokens_of,
 )
 from slowwave.formats.codex.records import KNOWN_ITEMS, Line, is_of_sub_agent, is_paginated, item_of
-from slowwave.formats.codex.replay import USER_TOKENS, Sent, is_boundary, replay, rolled_back, starts_turn
 from slowwave.formats.lines import is_compressed, open_regular
 from slowwave.formats.model import (
     Text,

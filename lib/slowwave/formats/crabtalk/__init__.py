@@ -12,8 +12,17 @@ from pathlib import Path
 
 from slowwave.errors import UnreadableError
 from slowwave.formats.client import Client, CompactionRules, Guess, Home, is_folder
-from slowwave.formats.sessions import SUFFIX, FoundSession, Place, StoredSession, StoreProblem
-from slowwave.formats.walk import K, Walk, known_folder, listed
+from slowwave.formats.sessions import (
+    SUFFIX,
+    FoundSession,
+    K,
+    Place,
+    StoredSession,
+    StoreProblem,
+    Walk,
+    known_folder,
+    listed,
+)
 
 CRABTALK_HOME = ".crabtalk"
 CRABTALK_SESSIONS = "sessions"

@@ -275,9 +275,8 @@ def create(
         number: its number; by default the next free one, also when others begin sessions at the same time.
         fsync: return only when it is on the disk.
 
-    Raises:
-        FileExistsError: a session has this very number.
-        OSError: the disk is full, or the folder cannot be written to.
+    Raises FileExistsError: a session has this very number; OSError: the disk is full, or the folder cannot be written
+    to.
     """
     private_folder(folder)
     temp = folder / f"{TEMP_PREFIX}{os.getpid()}-{os.urandom(4).hex()}"

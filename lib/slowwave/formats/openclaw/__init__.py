@@ -15,12 +15,15 @@ from slowwave.formats.sessions import (
     SUFFIX,
     FoundFile,
     FoundSession,
+    K,
     Place,
     StoredSession,
     StoreProblem,
+    Walk,
     key_in_database,
+    listed,
+    names_in,
 )
-from slowwave.formats.walk import K, Walk, listed, names_in
 
 if TYPE_CHECKING:
     from slowwave.formats.notes import Note

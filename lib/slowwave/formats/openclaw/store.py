@@ -278,11 +278,9 @@ def json5_of(path: Path, raw: bytes) -> object:
 def update_store(path: Path, change: Callable[[SessionStore], None]) -> SessionStore:
     """Change a store under its lock: read, change, write; nothing is written when nothing changed.
 
-    Raises:
-        UnreadableError: the store cannot be read; it is left as it is.
-        LockHeldError: another process held the lock all the time.
-        LockLostError: the lock was taken over meanwhile; the store is left as it was.
-        MovedError: somebody wrote without the lock meanwhile; the store is left as they wrote it.
+    Raises UnreadableError: the store cannot be read; it is left as it is; LockHeldError: another process held the lock
+    all the time; LockLostError: the lock was taken over meanwhile; the store is left as it was; MovedError: somebody
+    wrote without the lock meanwhile; the store is left as they wrote it.
     """
     with held_lock(path, STORE_LOCK) as lock:
         store = read_store(path)

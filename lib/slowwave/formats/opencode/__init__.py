@@ -14,8 +14,17 @@ from slowwave.errors import UnreadableError
 from slowwave.files import home_folder
 from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess, Home
 from slowwave.formats.model import object_in, text_in, whole
-from slowwave.formats.sessions import FoundFile, FoundSession, Place, StoredSession, StoreProblem, key_in_database
-from slowwave.formats.walk import K, Walk, listed
+from slowwave.formats.sessions import (
+    FoundFile,
+    FoundSession,
+    K,
+    Place,
+    StoredSession,
+    StoreProblem,
+    Walk,
+    key_in_database,
+    listed,
+)
 from slowwave.quantities import counted
 
 if TYPE_CHECKING:
@@ -95,7 +104,7 @@ class Opencode(Client):
     def beside(self, session: StoredSession, path: Path) -> Iterator[Path]:
         """Yield the files of a session's messages and parts."""
         if not session.in_database:
-            from slowwave.formats.opencode.storage import Tree  # noqa: PLC0415 - few stores are opencode's
+            from slowwave.formats.opencode.dialect import Tree  # noqa: PLC0415 - few stores are opencode's
 
             yield from Tree(path, []).paths[1:]
 
@@ -109,7 +118,7 @@ def _is_tree(folder: Path) -> bool:
 def _of_database(path: str, walk: Walk[K]) -> list[FoundSession]:
     """Return what is new in a database: all is looked at in one transaction, so that it is of one moment."""
     from slowwave.formats.database import opened_of  # noqa: PLC0415 - few stores are opencode's
-    from slowwave.formats.opencode.storage import Rows  # noqa: PLC0415 - as above
+    from slowwave.formats.opencode.dialect import Rows  # noqa: PLC0415 - as above
 
     folder, _, name = path.rpartition("/")
     try:
@@ -153,7 +162,7 @@ def _of_tree(storage: str, walk: Walk[K]) -> Iterator[FoundSession]:
 def _ids_in_databases(storage: str, problems: list[StoreProblem]) -> set[str]:
     """Return the ids of the sessions in the databases of the data folder that a tree belongs to."""
     from slowwave.formats.database import opened_of  # noqa: PLC0415 - few stores are opencode's
-    from slowwave.formats.opencode.storage import Rows  # noqa: PLC0415 - as above
+    from slowwave.formats.opencode.dialect import Rows  # noqa: PLC0415 - as above
 
     root = Path(storage).parent
     if root.parent.name == _PROJECTS:
@@ -180,7 +189,7 @@ def _folders_of_sessions(storage: str, problems: list[StoreProblem]) -> list[str
 
 def _in_tree(storage: str, folder: str, name: str, walk: Walk[K]) -> FoundSession | None:
     """Return a session of a tree, or None when it is known and has no new message."""
-    from slowwave.formats.opencode.storage import directory_in, session_in_file  # noqa: PLC0415 - as above
+    from slowwave.formats.opencode.dialect import directory_in, session_in_file  # noqa: PLC0415 - as above
 
     path = f"{folder}/{name}"
     if walk.leads_out(path):

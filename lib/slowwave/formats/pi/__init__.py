@@ -8,8 +8,15 @@ from datetime import datetime
 from pathlib import Path
 
 from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess, Home, is_folder
-from slowwave.formats.sessions import Place, StoredSession, StoreProblem, session_id
-from slowwave.formats.walk import Header, known_folder, sessions_naming
+from slowwave.formats.sessions import (
+    Header,
+    Place,
+    StoredSession,
+    StoreProblem,
+    known_folder,
+    session_id,
+    sessions_naming,
+)
 
 _FOLDER = re.compile(r"--.*--\Z", re.DOTALL)
 _SESSIONS = "sessions"

@@ -9,8 +9,7 @@ import msgspec
 
 from slowwave.formats.client import Belongings, Client, CompactionRules, Home
 from slowwave.formats.model import REFUSALS, SessionOrigin, text_or_empty
-from slowwave.formats.sessions import FoundSession, Place, StoredSession, StoreProblem
-from slowwave.formats.walk import K, Walk, listed
+from slowwave.formats.sessions import FoundSession, K, Place, StoredSession, StoreProblem, Walk, listed
 
 ULID_HOME = ".agent"
 ULID_SESSIONS = "sessions"

@@ -3,7 +3,7 @@
 Found out with the real clients: Claude Code 1.0 to 2.1 loads ``commands/NAME.md``, pi ``prompts/NAME.md``, opencode
 ``command/NAME.md``, and Codex, which has no such pages any more, ``skills/NAME/SKILL.md``. Clawdbot makes a command of
 each skill, with ``_`` for ``-``, and shows it wherever it has commands: in its channels and its own screens, not in
-``agent --local``. What the commands mean is told by :mod:`slowwave.reading.harness`: their pages write nothing.
+``agent --local``. What the commands mean is told by :mod:`slowwave.reading.session`: their pages write nothing.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from slowwave.formats.registry import CLIENTS as KNOWN
 from slowwave.memory.delivery.register import Page, Register, Rule, delivering, read_register, write_register
 from slowwave.memory.folder import read_or_none
 from slowwave.memory.model import name_from_json, name_to_json
-from slowwave.reading.harness import BODIES, FORGET, NAMES, PREFIX, REMEMBER, WHY, page_of
+from slowwave.reading.session import BODIES, FORGET, NAMES, PREFIX, REMEMBER, WHY, page_of
 from slowwave.report import Item
 
 REFUSED = "refused"

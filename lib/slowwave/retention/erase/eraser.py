@@ -22,8 +22,7 @@ from slowwave.retention.erase.mask import Place
 from slowwave.retention.erase.memory import Gone, what_goes
 from slowwave.retention.erase.subjects import What
 from slowwave.retention.erase.transcripts import FOLDER, Along, FilePlan, apply_file, records_of, remove_for_good
-from slowwave.retention.holds import Facts, facts_of, files_below, held_by, read_holds
-from slowwave.retention.sessions import Fleet, Member, key_of
+from slowwave.retention.holds import Facts, Fleet, Member, facts_of, files_below, held_by, key_of, read_holds
 from slowwave.stores.discovery import live_reason
 from slowwave.stores.projects import Project
 from slowwave.stores.trash import TrashItem, belongings_of
@@ -53,16 +52,14 @@ class Written:
     def begins(self, before: Mapping[Path, str]) -> None:
         """Note files that are about to be written, with their hashes.
 
-        Raises:
-            OSError: the state folder cannot be written; nothing may be written then.
+        Raises OSError: the state folder cannot be written; nothing may be written then.
         """
         self._add(_File(name_to_json(path), digest) for path, digest in before.items())
 
     def ended(self, before: Mapping[Path, str]) -> None:
         """Note what became of these files.
 
-        Raises:
-            OSError: as above.
+        Raises OSError: as above.
         """
         done = [Changed(str(path), old, now) for path, old in before.items() if (now := digest_of(path)) != old]
         self.changed += done
@@ -99,8 +96,7 @@ class Names:
     def elsewhere(self, path: Path) -> str:
         """Say why a file must stay: it has names that nothing would erase; "" when it has none, or is none.
 
-        Raises:
-            OSError: a folder cannot be read.
+        Raises OSError: a folder cannot be read.
         """
         try:
             at = path.stat()
@@ -179,10 +175,8 @@ class Eraser:
     def write(self, plan: FilePlan) -> None:
         """Replace a file as planned, and note its hashes.
 
-        Raises:
-            MovedError: it is not what the plan saw.
-            LockHeldError: another process held its lock all the time.
-            OSError: the disk is full.
+        Raises MovedError: it is not what the plan saw; LockHeldError: another process held its lock all the time;
+        OSError: the disk is full.
         """
         with self.rewriting(plan.path):
             apply_file(plan)
@@ -223,8 +217,7 @@ class Eraser:
 
         What turns out to be left to somebody else is taken out of what is yielded.
 
-        Raises:
-            OSError: the state folder cannot be written; then nothing is written within.
+        Raises OSError: the state folder cannot be written; then nothing is written within.
         """
         before = {path: digest_of(path) for path in paths}
         self.across.written.begins(before)
@@ -269,10 +262,8 @@ class Eraser:
     def remove(self, session: StoredSession) -> TrashItem:
         """Remove a session for good; it is blocked before, so that a kill cannot bring it back.
 
-        Raises:
-            RefusedError: a client has it open, a fork needs it, or it changed.
-            UsageError: only its client can remove it.
-            OSError: something cannot be moved.
+        Raises RefusedError: a client has it open, a fork needs it, or it changed; UsageError: only its client can
+        remove it; OSError: something cannot be moved.
         """
         self.across.forbid(session.id, records_of(session))
         with self.rewriting(*files_below(belongings_of(session, self.home).paths)):
@@ -281,8 +272,7 @@ class Eraser:
     def linked(self, project: str, *paths: Path) -> list[Path]:
         """Return which files have names that would keep what goes; they stay, and the run has failed in part.
 
-        Raises:
-            OSError: a folder cannot be read.
+        Raises OSError: a folder cannot be read.
         """
         found = [(path, reason) for path in paths if (reason := self.across.names.elsewhere(path))]
         for path, reason in found:
@@ -328,8 +318,7 @@ class Left(NamedTuple):
 def left(folder: Path) -> Iterator[Left]:
     """Yield the runs that did not come to their end, oldest first.
 
-    Raises:
-        OSError: a note, or a file that it names, cannot be read.
+    Raises OSError: a note, or a file that it names, cannot be read.
     """
     for note in sorted(folder.glob(f"*{SUFFIX}")):
         run, files = _Run(note.stem, "", ()), dict[str, _File]()
@@ -358,8 +347,7 @@ def _changed(files: Iterable[_File]) -> Iterator[Changed]:
 def digest_of(path: Path) -> str:
     """Return the SHA-256 of a file of any size, "" when none is there.
 
-    Raises:
-        OSError: it cannot be read.
+    Raises OSError: it cannot be read.
     """
     try:
         return hash_of(path)

@@ -89,8 +89,18 @@ from slowwave.retention.erase.transcripts import (
     write_journal,
     write_parts_journal,
 )
-from slowwave.retention.holds import Facts, Hold, facts_of, files_below, files_of, held_by, held_reason, texts_in
-from slowwave.retention.sessions import Fleet, session_files
+from slowwave.retention.holds import (
+    Facts,
+    Fleet,
+    Hold,
+    facts_of,
+    files_below,
+    files_of,
+    held_by,
+    held_reason,
+    session_files,
+    texts_in,
+)
 from slowwave.stores.archive.pack import Pack, PackedSession, rewrite
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.projects import Project
@@ -101,10 +111,8 @@ from slowwave.stores.writers import writer_for
 def erase_project(project: Project, eraser: Eraser) -> Report:
     """Take what must go out of one project's sessions and its memory folder.
 
-    Raises:
-        CorruptStateError: the ledger or a journal is damaged.
-        LockHeldError: another process kept the memory folder locked for too long.
-        OSError: the state or memory folder cannot be written.
+    Raises CorruptStateError: the ledger or a journal is damaged; LockHeldError: another process kept the memory folder
+    locked for too long; OSError: the state or memory folder cannot be written.
     """
     recorded = recorded_in(project.memory)
     hashes: dict[str, str] = {}
@@ -312,10 +320,8 @@ def write_own(project: str, folder: Path, changed: list[OwnFile], eraser: Eraser
 def erase_from_delivered(memory: Path, eraser: Eraser) -> None:
     """Write anew what was delivered of a memory folder, once what must go is out of the folder.
 
-    Raises:
-        CorruptStateError: the register of deliveries, or the ledger, is damaged.
-        LockHeldError: somebody else delivers.
-        OSError: the data folder cannot be written.
+    Raises CorruptStateError: the register of deliveries, or the ledger, is damaged; LockHeldError: somebody else
+    delivers; OSError: the data folder cannot be written.
     """
     if not eraser.dry_run:
         prune_tables(memory, (), eraser.environ)
@@ -360,8 +366,7 @@ def erase_from_shared(project: Project, eraser: Eraser) -> None:
 
     Those of others stay, since their nights would write them again, and so does what is in git's history.
 
-    Raises:
-        OSError: a file cannot be read or removed.
+    Raises OSError: a file cannot be read or removed.
     """
     try:
         folder = shared_folder(project.root, eraser.settings.memory.shared)
@@ -425,13 +430,9 @@ def _section(path: Path) -> bytes | None:
 def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = ()) -> Report:
     """Take what must go out of what belongs to no project.
 
-    Args:
-        projects: all projects.
-        eraser: the run.
-        more: folders of a scheduler's own files, with databases that nobody else writes.
+    ``more``: folders of a scheduler's own files, with databases that nobody else writes.
 
-    Raises:
-        OSError: a folder cannot be written.
+    Raises OSError: a folder cannot be written.
     """
     state, data = state_folder(eraser.environ), data_folder(eraser.environ)
     others = [scheduler_folder(eraser.environ)]
@@ -476,8 +477,7 @@ def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = (
 def finish_within(projects: Sequence[Project], eraser: Eraser) -> Report:
     """Name what is left out when only some projects are dealt with; what is built anew goes all the same.
 
-    Raises:
-        OSError: the state folder cannot be written.
+    Raises OSError: the state folder cannot be written.
     """
     note_left_out(projects, eraser)
     if not eraser.dry_run:
@@ -506,9 +506,7 @@ def refuse_held(projects: Sequence[Project], eraser: Eraser) -> None:
 
     What rests on held sessions stays as well, so that all of them are known from here on.
 
-    Raises:
-        CorruptStateError: a manifest of the trash does not parse.
-        OSError: the trash or the archive cannot be read.
+    Raises CorruptStateError: a manifest of the trash does not parse; OSError: the trash or the archive cannot be read.
     """
     eraser.across.held.update(*held_sessions(eraser.holds, projects, eraser.environ).values())
     for _, facts in list(put_by(eraser.environ)) if eraser.holds and eraser.across.sessions else ():
@@ -677,8 +675,7 @@ def erase_from_databases(eraser: Eraser, others: Iterable[Path], memories: Itera
         others: databases that clients keep beside their sessions.
         memories: memory folders, with evidence that may lie in rows.
 
-    Raises:
-        CorruptStateError: the ledger of a memory folder is damaged.
+    Raises CorruptStateError: the ledger of a memory folder is damaged.
     """
     rows: dict[Path, set[str]] = {}
     for memory in memories:
@@ -767,9 +764,7 @@ def held_sessions(
 
     Sub-agents count as sessions: they are held with the session that they go with.
 
-    Raises:
-        CorruptStateError: a manifest of the trash does not parse.
-        OSError: the trash or the archive cannot be read.
+    Raises CorruptStateError: a manifest of the trash does not parse; OSError: the trash or the archive cannot be read.
     """
     found: dict[str, set[str]] = {hold.id: set() for hold in holds}
     if not holds:

@@ -147,14 +147,10 @@ ONLY_READ = "what is packed in it holds what must go, in a form that is not pack
 def overwritten(data: bytes, what: What, *, packed: bool | None = None) -> Masked:
     """Return data with all that must go overwritten, also what stands on several lines, and where it was.
 
-    Args:
-        data: the content of a file.
-        what: what must go.
-        packed: it is packed by zstd; by default its first bytes tell.
+    ``data``: the content of a file; ``packed``: it is packed by zstd; by default its first bytes tell.
 
-    Raises:
-        RefusedError: what is packed is damaged, so that nobody can look into it; or it holds what must go and is packed
-            by something else than zstd or gzip, or packed twice.
+    Raises RefusedError: what is packed is damaged, so that nobody can look into it; or it holds what must go and is
+    packed by something else than zstd or gzip, or packed twice.
     """
     if packed if packed is not None else data.startswith(ZSTD):
         found = masked(_plain(unpacked(data), what), what)
@@ -199,8 +195,7 @@ _DAMAGED = "what is packed in it is damaged, so it cannot be searched"
 def is_packed(path: Path) -> bool:
     """Say whether a file may be packed, by its first bytes; of a packed transcript they do not count.
 
-    Raises:
-        OSError: it cannot be read.
+    Raises OSError: it cannot be read.
     """
     with path.open("rb") as file:
         return not path.name.endswith(PACKED) and file.read(len(_XZ)).startswith(
@@ -211,8 +206,7 @@ def is_packed(path: Path) -> bool:
 def layers(data: bytes, depth: int = DEPTH) -> Iterator[bytes]:
     """Yield what is packed in ``data``, and what is packed in that; nothing when it is not packed.
 
-    Raises:
-        RefusedError: it is damaged, or stands for more than a gigabyte.
+    Raises RefusedError: it is damaged, or stands for more than a gigabyte.
     """
     if not depth:
         return
@@ -287,8 +281,7 @@ TOO_LARGE = "it unpacks to more than a gigabyte, which is not searched"
 def unpacked(data: bytes) -> bytes:
     """Return what all frames of packed data hold.
 
-    Raises:
-        RefusedError: it is damaged, cut short, or stands for more than a gigabyte.
+    Raises RefusedError: it is damaged, cut short, or stands for more than a gigabyte.
     """
     plain = bytearray()
     rest = memoryview(data)

@@ -23,7 +23,7 @@ from slowwave.memory.folder import OWN_FOLDER, digest
 from slowwave.memory.ledger import FILE as LEDGER_FILE
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash, parse_ledger, read_ledger
-from slowwave.memory.model import Candidate, Evidence, name_to_json
+from slowwave.memory.model import Candidate, name_to_json
 from slowwave.memory.pages import statements
 from slowwave.memory.transaction import Change, commit
 from slowwave.retention.erase.mask import STUCK, Masked, Place, marked, overwritten
@@ -92,8 +92,7 @@ def plan_own(
 
     Files of hashes come last: by then every new hash is known. Transcripts in the trash keep their length.
 
-    Raises:
-        CorruptStateError: the ledger is damaged.
+    Raises CorruptStateError: the ledger is damaged.
     """
     changed: dict[Path, OwnFile] = {}
     for path in _files(folder, but):
@@ -188,17 +187,13 @@ def with_event(memory: Path, changed: list[OwnFile], event: Event) -> list[OwnFi
 def apply_own(folder: Path, changed: list[OwnFile], *, is_memory: bool) -> list[str]:
     """Write the files: those of a memory folder all at once, others so that the next run completes a killed one.
 
-    Args:
-        folder: where they lie.
-        changed: the files.
-        is_memory: it is a memory folder, of which no reader sees a part that is changed and one that is not.
+    ``is_memory``: it is a memory folder, of which no reader sees a part that is changed and one that is not.
 
     Returns:
         The files that are left for the next run, since somebody changed them, or one of a memory folder, meanwhile.
 
-    Raises:
-        LockHeldError: another process kept the memory folder locked for too long.
-        RefusedError: the memory folder is a mount point; nothing was changed.
+    Raises LockHeldError: another process kept the memory folder locked for too long; RefusedError: the memory folder is
+    a mount point; nothing was changed.
     """
     changed = [one for one in changed if one.new != one.old]
     if not is_memory:
@@ -232,9 +227,7 @@ def _is_written(one: OwnFile) -> bool:
 def caches(folder: Path, but: Collection[Path] = ()) -> list[Path]:
     """Return the databases, the report and what waits, in the state folder: built anew, they hold text of transcripts.
 
-    Args:
-        folder: the state folder.
-        but: folders in it that are not looked into: a scheduler's own files may lie there.
+    ``but``: folders in it that are not looked into: a scheduler's own files may lie there.
     """
     return [path for path in _every(folder, but) if path.name.endswith(_BUILT)]
 
@@ -269,9 +262,7 @@ def what_goes(memory: Path, sessions: Collection[str], speaks: Speaks, held: Col
         speaks: says whether words name a subject.
         held: ids of the sessions that are held; what rests on them stays.
 
-    Raises:
-        CorruptStateError: the ledger is damaged.
-        UnreadableError: a file cannot be read.
+    Raises CorruptStateError: the ledger is damaged; UnreadableError: a file cannot be read.
     """
     gone = Gone(frozenset(map(name_to_json, sessions)), held=frozenset(map(name_to_json, held)))
     candidates, ranges, _ = read_candidates(memory)
@@ -354,16 +345,12 @@ def filtered(event: Event, gone: Gone) -> Event:
         event,
         candidates=tuple(c for c in event.candidates if c not in gone.candidates),
         sightings=tuple(s for s in event.sightings if s.session not in gone.sessions),
-        evidence=tuple(e for e in event.evidence if not _is_gone(e, gone)),
+        evidence=tuple(e for e in event.evidence if e.path not in gone.paths),
         entries=tuple(e for e in event.entries if e.ref not in gone.memories),
         sessions=tuple(s for s in event.sessions if s not in gone.sessions),
         text="" if event.event == "section" and event.text in gone.titles else event.text,
         successor="" if event.successor in gone.memories else event.successor,
     )
-
-
-def _is_gone(evidence: Evidence, gone: Gone) -> bool:
-    return evidence.path in gone.paths
 
 
 def _names(speaks: Speaks, *texts: str) -> bool:
@@ -381,8 +368,7 @@ _PARKED = "parked"
 def without(gone: Gone, folder: Path, path: Path, data: bytes) -> bytes | None:
     """Return what a file of a memory folder is without what goes; None when the whole file goes.
 
-    Raises:
-        CorruptStateError: the ledger is damaged.
+    Raises CorruptStateError: the ledger is damaged.
     """
     parts = path.relative_to(folder).parts
     if not gone or (path.suffix != ".md" and OWN_FOLDER not in parts):

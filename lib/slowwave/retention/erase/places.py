@@ -37,7 +37,7 @@ from slowwave.retention.erase.eraser import Eraser, Names
 from slowwave.retention.erase.mask import STUCK, Place, is_packed, layers, overwritten
 from slowwave.retention.erase.subjects import What
 from slowwave.retention.erase.transcripts import FilePlan, Line, drop_lines, lines_of, plain_bytes, plan_file
-from slowwave.retention.sessions import home_files
+from slowwave.retention.holds import home_files
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import SUFFIX as PACK
 from slowwave.stores.projects import Project
@@ -68,8 +68,7 @@ def is_database(path: Path) -> bool:
 def found_in_database(path: Path, what: What) -> Found:
     """Return what must go from a database, without changing it or what lies beside it.
 
-    Raises:
-        RefusedError: it cannot be read.
+    Raises RefusedError: it cannot be read.
     """
     found = Found()
     try:
@@ -85,14 +84,10 @@ def clean_database(
 ) -> Found:
     """Overwrite what must go from every table of a database, and write it anew; return what that was.
 
-    Args:
-        path: the database.
-        what: what must go.
-        alone: nobody else may have it open; without it another process may, and is waited for.
-        before: is told of the changed rows right before they count.
+    ``alone``: nobody else may have it open; without it another process may, and is waited for; ``before``: is told of
+    the changed rows right before they count.
 
-    Raises:
-        RefusedError: somebody has it open or locked, the disk is full, or it is damaged; it is as it was.
+    Raises RefusedError: somebody has it open or locked, the disk is full, or it is damaged; it is as it was.
     """
     found = Found()
     try:
@@ -202,9 +197,8 @@ class Value:
     def write(self, database: sqlite3.Connection) -> None:
         """Put the new value into its row.
 
-        Raises:
-            sqlite3.Error: the table does not take it.
-            RefusedError: its row is not found again, for its name changed.
+        Raises sqlite3.Error: the table does not take it; RefusedError: its row is not found again, for its name
+        changed.
         """
         value = "CAST(? AS TEXT)" if isinstance(self.new, Text) else "?"
         rows = " AND ".join(f"{_quoted(key)} = ?" for key in self.keys)
@@ -217,8 +211,7 @@ class Value:
 def changed_values(database: sqlite3.Connection, what: What) -> Iterator[Value]:
     """Yield every value that must change, or cannot.
 
-    Raises:
-        sqlite3.Error: the database is damaged.
+    Raises sqlite3.Error: the database is damaged.
     """
     for table in _tables(database):
         # all of a table before the first of it changes: a row that moved would come again
@@ -228,8 +221,7 @@ def changed_values(database: sqlite3.Connection, what: What) -> Iterator[Value]:
 def rebuild_searches(database: sqlite3.Connection) -> None:
     """Build the indexes of full-text searches anew: they keep the words of what was changed.
 
-    Raises:
-        sqlite3.Error: one cannot be built.
+    Raises sqlite3.Error: one cannot be built.
     """
     for name, sql in _virtual(database):
         if _module(sql) in _SEARCHES and not _has_no_content(sql):
@@ -340,8 +332,7 @@ def memories_in(settings: Settings, environ: Mapping[str, str]) -> set[Path]:
 
     They are found whether or not a session of their project is left.
 
-    Raises:
-        SettingsError: a template is malformed.
+    Raises SettingsError: a template is malformed.
     """
     data = data_folder(environ)
     found = {path.parent.parent for path in data.rglob(f"{OWN_FOLDER}/*.jsonl")} if data.is_dir() else set[Path]()
@@ -405,8 +396,7 @@ def refuse_on_their_way(eraser: Eraser) -> None:
 def erase_from_homes(projects: Sequence[Project], eraser: Eraser, memories: Collection[Path]) -> list[Path]:
     """Deal with prompts, names and indexes, then with every other file; return the databases that were met.
 
-    Raises:
-        OSError: a folder cannot be read.
+    Raises OSError: a folder cannot be read.
     """
     known = home_files(session for project in projects for session in project.sessions)
     for path in known:
@@ -641,9 +631,8 @@ def is_git_store(folders: list[str], names: list[str]) -> bool:
 def objects_in(store: Path) -> Iterator[bytes]:
     """Yield the content of every object of a git store.
 
-    Raises:
-        RefusedError: one of them is damaged, unfinished or larger than 256 MB, or git is not there.
-        OSError: a folder cannot be read.
+    Raises RefusedError: one of them is damaged, unfinished or larger than 256 MB, or git is not there; OSError: a
+    folder cannot be read.
     """
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _ALONE
     with TemporaryDirectory(prefix="slowwave-") as folder, TemporaryFile() as wrong:

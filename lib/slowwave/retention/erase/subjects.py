@@ -385,8 +385,7 @@ class Pattern:
     def find(self, text: str) -> Iterator[tuple[int, int]]:
         """Return where it fits, from the first character to the one behind the last; never an empty range.
 
-        Raises:
-            UsageError: it takes too long, here or before.
+        Raises UsageError: it takes too long, here or before.
         """
         if not self._is_endless:
             try:
@@ -436,8 +435,7 @@ class Subjects:
     def hits(self, data: bytes) -> Sequence[Hit]:
         """Return where subjects stand in ``data``.
 
-        Raises:
-            UsageError: a pattern takes too long for it.
+        Raises UsageError: a pattern takes too long for it.
         """
         found = sorted(self._hits(data), key=lambda hit: (hit.start, -hit.stop))
         apart: list[Hit] = []

@@ -31,9 +31,8 @@ from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.erase.mask import STUCK, Place, masked
 from slowwave.retention.erase.subjects import What
-from slowwave.retention.holds import Facts, facts_of_item, facts_of_shelved, texts_in
+from slowwave.retention.holds import Facts, Fleet, facts_of_item, facts_of_shelved, session_files, texts_in
 from slowwave.retention.removal import as_found
-from slowwave.retention.sessions import Fleet, session_files
 from slowwave.secrets.blocklist import moment_name, record_name, record_names
 from slowwave.settings import Settings
 from slowwave.stores.archive.pack import SUFFIX as PACK
@@ -86,13 +85,9 @@ class FilePlan:
 def plan_file(path: Path, what: What, *, whole: bool = False) -> FilePlan:
     """Return which lines of a file hold what must go, and what they become.
 
-    Args:
-        path: the file.
-        what: what must go.
-        whole: it is no file of records, so that what must go may stand on several lines.
+    ``whole``: it is no file of records, so that what must go may stand on several lines.
 
-    Raises:
-        UnreadableError: the file cannot be read.
+    Raises UnreadableError: the file cannot be read.
     """
     plan = FilePlan(path, file_state(path))
     for number, (offset, line) in enumerate(_lines(path, whole=whole), 1):
@@ -107,11 +102,9 @@ def plan_file(path: Path, what: What, *, whole: bool = False) -> FilePlan:
 def apply_file(plan: FilePlan) -> None:
     """Replace a file by itself with the planned lines; its time stays, so that no age changes.
 
-    Raises:
-        MovedError: it is not what the plan saw, or somebody wrote to it meanwhile; it is untouched.
-        LockHeldError: another process held its lock all the time.
-        UnreadableError: it cannot be opened.
-        OSError: the disk is full; it is untouched.
+    Raises MovedError: it is not what the plan saw, or somebody wrote to it meanwhile; it is untouched; LockHeldError:
+    another process held its lock all the time; UnreadableError: it cannot be opened; OSError: the disk is full; it is
+    untouched.
     """
     path = plan.path.resolve()
     with locked_file(path) as old:
@@ -139,8 +132,7 @@ def apply_file(plan: FilePlan) -> None:
 def plain_bytes(path: Path) -> bytes:
     """Return the plain bytes of a file.
 
-    Raises:
-        UnreadableError: it cannot be read, or what is packed in it is damaged: it could not be packed again whole.
+    Raises UnreadableError: it cannot be read, or what is packed in it is damaged: it could not be packed again whole.
     """
     problems: list[Problem] = []
     try:
@@ -226,8 +218,7 @@ class Renewed(msgspec.Struct):
 def write_journal(folder: Path, path: Path, new: bytes, hashes: dict[str, str]) -> None:
     """Note that ``path`` is about to get the plain bytes ``new``.
 
-    Raises:
-        OSError: the state folder cannot be written.
+    Raises OSError: the state folder cannot be written.
     """
     _write(folder, path, Renewed(name_to_json(str(path)), len(new), sha256(new).hexdigest(), hashes))
 
@@ -235,8 +226,7 @@ def write_journal(folder: Path, path: Path, new: bytes, hashes: dict[str, str]) 
 def write_parts_journal(folder: Path, path: Path, parts: dict[str, str], hashes: dict[str, str]) -> None:
     """Note that rows of a database, or files in a pack, are about to have these hashes.
 
-    Raises:
-        OSError: the state folder cannot be written.
+    Raises OSError: the state folder cannot be written.
     """
     _write(folder, path, Renewed(name_to_json(str(path)), 0, "", hashes, parts))
 
@@ -308,8 +298,7 @@ def stands(name: str, size: int, digest: str) -> bool:
 def hashes_of_rows(path: Path, records: Iterable[str]) -> dict[str, str]:
     """Return the hashes of those rows of a database that are there, by their names.
 
-    Raises:
-        OSError: the database cannot be read, or its client wrote to it meanwhile.
+    Raises OSError: the database cannot be read, or its client wrote to it meanwhile.
     """
     with RowReader() as rows:
         found = {record: rows.read(path, record) for record in records}
@@ -319,9 +308,7 @@ def hashes_of_rows(path: Path, records: Iterable[str]) -> dict[str, str]:
 def hashes_in_pack(path: Path) -> dict[str, str]:
     """Return the hashes of all files in a pack, by their numbers.
 
-    Raises:
-        CorruptStateError: the pack is damaged.
-        OSError: it cannot be read.
+    Raises CorruptStateError: the pack is damaged; OSError: it cannot be read.
     """
     with Pack(path) as pack:
         files = [file for session in pack.table.sessions for file in session.files if file.kind == "file"]
@@ -336,10 +323,8 @@ def remove_for_good(session: StoredSession, environ: Mapping[str, str], clock: C
 
     It passes through the trash, which survives a kill; the next run frees what is left there.
 
-    Raises:
-        RefusedError: a client has it open, a fork needs it, or it changed.
-        UsageError: only its client can remove it.
-        OSError: something cannot be moved.
+    Raises RefusedError: a client has it open, a fork needs it, or it changed; UsageError: only its client can remove
+    it; OSError: something cannot be moved.
     """
     trash = trash_folder(environ)
     item = remove(plan_removal(as_found(session), environ, clock), trash, clock, reason=REASON)
@@ -351,8 +336,7 @@ def remove_for_good(session: StoredSession, environ: Mapping[str, str], clock: C
 def unknown(names: Iterable[str], projects: Iterable[Project], environ: Mapping[str, str]) -> list[str]:
     """Return which of some ids no session has, in its place, in the trash or in the archive.
 
-    Raises:
-        CorruptStateError: a manifest of the trash does not parse.
+    Raises CorruptStateError: a manifest of the trash does not parse.
     """
     left = set(names) - {session.id for project in projects for session in project.sessions}
     if left:
@@ -364,8 +348,7 @@ def unknown(names: Iterable[str], projects: Iterable[Project], environ: Mapping[
 def in_trash(sessions: Collection[str], environ: Mapping[str, str]) -> list[TrashItem]:
     """Return what lies in the trash of these sessions.
 
-    Raises:
-        CorruptStateError: a manifest does not parse.
+    Raises CorruptStateError: a manifest does not parse.
     """
     return [item for item in trash_items(trash_folder(environ)) if item.session in sessions]
 
@@ -373,8 +356,7 @@ def in_trash(sessions: Collection[str], environ: Mapping[str, str]) -> list[Tras
 def put_by(environ: Mapping[str, str]) -> Iterator[tuple[Path, Facts]]:
     """Yield every copy of a session in the trash and in the archive: where it lies, and what a hold is asked about it.
 
-    Raises:
-        CorruptStateError: a manifest does not parse.
+    Raises CorruptStateError: a manifest does not parse.
     """
     trash, shelf = trash_folder(environ), Shelf(archive_folder(environ))
     archived = {one.session.id: one.session for one in shelf.sessions()}
@@ -387,9 +369,7 @@ def put_by(environ: Mapping[str, str]) -> Iterator[tuple[Path, Facts]]:
 def free_from_trash(sessions: Collection[str], environ: Mapping[str, str], clock: Clock, run: str) -> None:
     """Free what lies in the trash of these sessions, whatever its grace period.
 
-    Raises:
-        CorruptStateError: a manifest does not parse.
-        OSError: something cannot be removed.
+    Raises CorruptStateError: a manifest does not parse; OSError: something cannot be removed.
     """
     for item in in_trash(sessions, environ):
         _note(item, environ, clock, run)
@@ -406,9 +386,7 @@ def in_archive(sessions: Collection[str], environ: Mapping[str, str]) -> list[st
 def leave_archive(sessions: Collection[str], environ: Mapping[str, str]) -> None:
     """Take these sessions out of all packs.
 
-    Raises:
-        CorruptStateError: a pack is damaged.
-        OSError: a pack cannot be written.
+    Raises CorruptStateError: a pack is damaged; OSError: a pack cannot be written.
     """
     with suppress(NotFoundError):
         Shelf(archive_folder(environ)).without(sessions)
@@ -423,9 +401,8 @@ def lines_of(path: Path, sessions: Collection[str]) -> int:
 def drop_lines(path: Path, sessions: Collection[str]) -> None:
     """Take the lines of these sessions out of an index of prompts.
 
-    Raises:
-        SlowwaveError: somebody wrote to it meanwhile, or keeps it locked; it is untouched.
-        OSError: it cannot be written.
+    Raises SlowwaveError: somebody wrote to it meanwhile, or keeps it locked; it is untouched; OSError: it cannot be
+    written.
     """
     marks = _marks(sessions)
     with locked_file(path) as old:
@@ -508,8 +485,7 @@ def along(
         forks: of each session that its client calls a fork, what it came from.
         environ: the environment: what was asked for may lie in the trash or the archive.
 
-    Raises:
-        CorruptStateError: a manifest of the trash, or a pack, is damaged.
+    Raises CorruptStateError: a manifest of the trash, or a pack, is damaged.
     """
     every, problems, away = list(projects), list[str](), list(put_by(environ))
     sessions = [(project.key, one) for project in every for one in project.sessions]
@@ -637,8 +613,7 @@ def _needing(names: Collection[str], fleet: Fleet) -> Iterator[Along]:
 def records_of(session: StoredSession) -> Iterator[str]:
     """Yield the names of the records of a session that no other one has unless it is a copy or a fork.
 
-    Raises:
-        UnreadableError: a file cannot be read.
+    Raises UnreadableError: a file cannot be read.
     """
     if session.dialect == "opencode":
         yield from _moments(session)

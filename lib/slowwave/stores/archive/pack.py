@@ -84,10 +84,8 @@ class Pack:
     def __init__(self, path: Path, fd: int | None = None, table: Table | None = None) -> None:
         """Open a pack and read its table.
 
-        Args:
-            path: the pack.
-            fd: a descriptor of it, which is closed with the pack; opened by its path without one.
-            table: its table, when it was read before.
+        ``fd``: a descriptor of it, which is closed with the pack; opened by its path without one; ``table``: its table,
+        when it was read before.
         """
         self.path = path
         try:
@@ -116,8 +114,7 @@ class Pack:
     def blocks(self, file: PackedFile, start: int = 0) -> Iterator[bytes]:
         """Yield the plain bytes of a file from ``start`` on.
 
-        Raises:
-            CorruptStateError: a frame is not what was written.
+        Raises CorruptStateError: a frame is not what was written.
         """
         at, place = 0, file.start
         decompressor = self._decompressor(shared=file.shared)
@@ -130,8 +127,7 @@ class Pack:
     def read(self, file: PackedFile, start: int = 0, size: int | None = None) -> bytes:
         """Return ``size`` plain bytes of a file from ``start`` on, all of them without one.
 
-        Raises:
-            CorruptStateError: a frame is not what was written.
+        Raises CorruptStateError: a frame is not what was written.
         """
         found = bytearray()
         for block in self.blocks(file, start):
@@ -145,12 +141,9 @@ class Pack:
 
         It is for reading much: blocks that are new for every chunk take a fifth longer, since the kernel clears them.
 
-        Args:
-            file: what to read.
-            buffer: as ``buffer_for`` makes it; the next chunk overwrites it.
+        ``buffer``: as ``buffer_for`` makes it; the next chunk overwrites it.
 
-        Raises:
-            CorruptStateError: a frame is not what was written.
+        Raises CorruptStateError: a frame is not what was written.
         """
         place = file.start
         decompressor = self._decompressor(shared=file.shared)
@@ -163,8 +156,7 @@ class Pack:
     def raw(self, offset: int, length: int) -> bytes:
         """Return bytes of the pack as they are.
 
-        Raises:
-            CorruptStateError: it ends before.
+        Raises CorruptStateError: it ends before.
         """
         data = os.pread(self._fd, length, offset)
         if len(data) != length:
@@ -174,8 +166,7 @@ class Pack:
     def dictionary(self) -> bytes:
         """Return the dictionary that small files share.
 
-        Raises:
-            CorruptStateError: it is damaged.
+        Raises CorruptStateError: it is damaged.
         """
         offset, length = self.table.dictionary
         try:
@@ -186,8 +177,7 @@ class Pack:
     def check(self, session: PackedSession) -> None:
         """Read all files of a session back and compare their hashes.
 
-        Raises:
-            CorruptStateError: one of them is not what was packed.
+        Raises CorruptStateError: one of them is not what was packed.
         """
         buffer = buffer_for(session)
         view = memoryview(buffer)
@@ -277,9 +267,7 @@ def may_name(data: bytes, text: str) -> bool:
 def decoded(data: bytes) -> Table:
     """Return the table that ``encoded`` wrote.
 
-    Raises:
-        NewerError: a newer version wrote it.
-        ValueError: it is none.
+    Raises NewerError: a newer version wrote it; ValueError: it is none.
     """
     try:
         # many times as fast; names that are not UTF-8, and what a newer version wrote, it leaves to the other reader
@@ -310,8 +298,7 @@ def ending(table: Table, offset: int) -> bytes:
 def table_bytes(path: Path, fd: int) -> bytes:
     """Return the table of a pack as it was encoded.
 
-    Raises:
-        CorruptStateError: it was cut short or changed, or it is no pack.
+    Raises CorruptStateError: it was cut short or changed, or it is no pack.
     """
     size = os.fstat(fd).st_size
     tail = os.pread(fd, TRAILER.size, max(size - TRAILER.size, 0))
@@ -329,8 +316,7 @@ def table_bytes(path: Path, fd: int) -> bytes:
 def table_of(path: Path, data: bytes) -> Table:
     """Return a table of which these are the bytes.
 
-    Raises:
-        UnreadableError: a newer version of slowwave wrote the pack.
+    Raises UnreadableError: a newer version of slowwave wrote the pack.
     """
     try:
         return decoded(data)
@@ -392,11 +378,9 @@ class Wanted(NamedTuple):
 def write_pack(path: Path, wanted: Sequence[Wanted]) -> Table:
     """Pack sessions into a new file, read it back, and return its table.
 
-    Raises:
-        MovedError: a file changed while it was read; there is no pack.
-        CorruptStateError: what was read back is not what was packed; there is no pack.
-        RefusedError: the pack exists, or something of a session is neither a file nor a folder nor a link.
-        OSError: a file cannot be read, or the disk is full; there is no pack.
+    Raises MovedError: a file changed while it was read; there is no pack; CorruptStateError: what was read back is not
+    what was packed; there is no pack; RefusedError: the pack exists, or something of a session is neither a file nor a
+    folder nor a link; OSError: a file cannot be read, or the disk is full; there is no pack.
     """
     if os.path.lexists(path):
         raise RefusedError(f"{path}: exists already")
@@ -527,9 +511,8 @@ def rewrite(path: Path, keep: Keep, change: ChangeFile | None = None) -> None:
 
     A pack in which nothing stays is removed, one that keeps all untouched. Places, modes and times stay.
 
-    Raises:
-        CorruptStateError: it is damaged, or what was written is not read back; it is as it was.
-        OSError: the new pack cannot be written; the old one is as it was.
+    Raises CorruptStateError: it is damaged, or what was written is not read back; it is as it was; OSError: the new
+    pack cannot be written; the old one is as it was.
     """
     with Pack(path) as old:
         kept = [left for session in old.table.sessions if (left := keep(session)) is not None]

@@ -43,9 +43,7 @@ def laid_out(
         around: lay out the sessions of its folder, too, archived or not.
         shelf: the archive, when some of its tables were read already.
 
-    Raises:
-        CorruptStateError: its pack is damaged.
-        OSError: there is no room for it.
+    Raises CorruptStateError: its pack is damaged; OSError: there is no room for it.
     """
     with private_place(state_folder(environ) / FOLDER) as base:
         shelf = shelf or Shelf(archive_folder(environ))
@@ -70,14 +68,7 @@ def laid_out(
 def laid_out_file(one: Shelved, path: Path, environ: Mapping[str, str]) -> Generator[Path]:
     """Yield where one file of a session can be read, alone.
 
-    Args:
-        one: the archived session.
-        path: where the file lay.
-        environ: names the state folder.
-
-    Raises:
-        CorruptStateError: its pack is damaged.
-        OSError: there is no room for it.
+    Raises CorruptStateError: its pack is damaged; OSError: there is no room for it.
     """
     with private_place(state_folder(environ) / FOLDER) as base, Pack(one.pack) as pack:
         for file in one.session.files:
@@ -89,8 +80,7 @@ def laid_out_file(one: Shelved, path: Path, environ: Mapping[str, str]) -> Gener
 def clear_away(folder: Path) -> None:
     """Remove what killed processes left in the folder of laid-out sessions; what is being read stays.
 
-    Raises:
-        OSError: something cannot be removed.
+    Raises OSError: something cannot be removed.
     """
     for path in folder.iterdir() if folder.is_dir() else ():
         fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -283,10 +273,8 @@ def _name(row: SessionRow) -> tuple[str, str, str | None]:
 def laid_out_copy(one: "TrashItem | Shelved", environ: Mapping[str, str]) -> Generator[tuple[FoundSession, str]]:
     """Yield a session that can be read, and the folder in which its paths begin anew.
 
-    Raises:
-        CorruptStateError: its pack is damaged.
-        UnreadableError: it has no transcript.
-        OSError: it left the trash meanwhile, or there is no room for it.
+    Raises CorruptStateError: its pack is damaged; UnreadableError: it has no transcript; OSError: it left the trash
+    meanwhile, or there is no room for it.
     """
     if not isinstance(one, TrashItem):
         row = rows_of(*one)[0]

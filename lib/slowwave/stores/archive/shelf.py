@@ -82,11 +82,9 @@ class Shelf:
     def sessions(self, about: str = "") -> Iterator[Shelved]:
         """Yield every archived session, pack by pack; one that was archived twice comes twice.
 
-        Args:
-            about: packs in which this text, for example an id, surely does not stand may be left out.
+        ``about``: packs in which this text, for example an id, surely does not stand may be left out.
 
-        Raises:
-            UnreadableError: the folder cannot be listed.
+        Raises UnreadableError: the folder cannot be listed.
         """
         self.problems = []
         packs = self.packs()
@@ -122,9 +120,7 @@ class Shelf:
     def open(self, path: Path) -> Pack:
         """Return a pack, open; its table is read once for all calls.
 
-        Raises:
-            CorruptStateError: it is damaged.
-            UnreadableError: it cannot be opened.
+        Raises CorruptStateError: it is damaged; UnreadableError: it cannot be opened.
         """
         return Pack(path, table=self._table(path))
 
@@ -133,10 +129,8 @@ class Shelf:
 
         The pack keeps its copy. Calling it again after a kill goes on.
 
-        Raises:
-            RefusedError: something else lies at one of the places; nothing was written.
-            CorruptStateError: the pack is damaged; nothing was written.
-            OSError: something cannot be written.
+        Raises RefusedError: something else lies at one of the places; nothing was written; CorruptStateError: the pack
+        is damaged; nothing was written; OSError: something cannot be written.
         """
         from slowwave.formats.notes import put_back as put_notes_back  # noqa: PLC0415 - only restoring needs it
 
@@ -149,10 +143,8 @@ class Shelf:
         A sub-agent that is named itself goes alone. Each pack changes in one step; calling it again after a kill goes
         on. What a killed process left beside the packs goes, too.
 
-        Raises:
-            CorruptStateError: a pack that would have to change is damaged, or was not read back as it was written;
-                those before it have changed.
-            OSError: a pack cannot be written.
+        Raises CorruptStateError: a pack that would have to change is damaged, or was not read back as it was written;
+        those before it have changed; OSError: a pack cannot be written.
         """
         if not self.folder.is_dir():
             return
@@ -178,8 +170,7 @@ class Shelf:
     def clear_away(self) -> None:
         """Remove what killed processes left beside the packs.
 
-        Raises:
-            OSError: it cannot be removed.
+        Raises OSError: it cannot be removed.
         """
         if self.folder.is_dir():
             with self._alone():
@@ -312,10 +303,8 @@ def _bare(session: PackedSession) -> dict[str, Any]:
 def put_back(pack: Pack, session: PackedSession) -> list[str]:
     """Write all files of a session, those last that its client needs most, and return what was there already.
 
-    Raises:
-        RefusedError: something else lies at one of the places; nothing was written.
-        CorruptStateError: the pack is damaged; nothing was written.
-        OSError: something cannot be written; calling it again goes on.
+    Raises RefusedError: something else lies at one of the places; nothing was written; CorruptStateError: the pack is
+    damaged; nothing was written; OSError: something cannot be written; calling it again goes on.
     """
     pack.check(session)
     there = {file.path for file in session.files if _is_there(file)}
@@ -463,8 +452,7 @@ class PackedPlaces:
     def open(self, place: Path) -> BinaryIO:
         """Open one for reading; only the frames that are read are decompressed.
 
-        Raises:
-            UnreadableError: there is no such file, or its pack is damaged.
+        Raises UnreadableError: there is no such file, or its pack is damaged.
         """
         self._load()
         if place not in self._files:
@@ -542,8 +530,7 @@ def pack_name(run_id: str) -> str:
 def rescue_packs(archive: Path) -> list[Path]:
     """Return these packs.
 
-    Raises:
-        UnreadableError: the archive cannot be listed.
+    Raises UnreadableError: the archive cannot be listed.
     """
     names = ((path, path.name.removesuffix(SUFFIX).rpartition("-")[0]) for path in Shelf(archive).packs())
     return [path for path, name in names if name.endswith(f"-{_NAME}")]
@@ -552,8 +539,6 @@ def rescue_packs(archive: Path) -> list[Path]:
 def rescued_bytes(archive: Path) -> int:
     """Return the bytes that they take.
 
-    Raises:
-        UnreadableError: the archive cannot be listed.
-        OSError: a pack cannot be looked at.
+    Raises UnreadableError: the archive cannot be listed; OSError: a pack cannot be looked at.
     """
     return sum(path.stat().st_size for path in rescue_packs(archive))

@@ -63,8 +63,7 @@ def index_path(environ: Mapping[str, str]) -> Path:
 def open_index(path: Path, warnings: list[str]) -> sqlite3.Connection:
     """Return the open index at ``path``.
 
-    Raises:
-        UnreadableError: no index can be kept there.
+    Raises UnreadableError: no index can be kept there.
     """
     try:
         database = _CACHE.open(path, warnings)
@@ -104,10 +103,8 @@ def said_in(
 ) -> Iterator[tuple[bool, Said]]:
     """Yield what messages say, each with whether it belongs to a sub-agent inside a main session.
 
-    Args:
-        messages: messages of one session.
-        by_agent: the session is a sub-agent's, so that what its user says was written by another agent.
-        blocked: what was erased, and is found by no search where it is there again.
+    ``by_agent``: the session is a sub-agent's, so that what its user says was written by another agent; ``blocked``:
+    what was erased, and is found by no search where it is there again.
     """
     for message in messages:
         if message.is_result:
@@ -176,8 +173,7 @@ def packed(said: list[Said]) -> bytes:
 def unpacked(body: Any) -> list[Said]:
     """Return the messages in what the index kept.
 
-    Raises:
-        CorruptSegmentError: it is damaged.
+    Raises CorruptSegmentError: it is damaged.
     """
     import zlib  # noqa: PLC0415 - a listing needs no compression
 
@@ -282,12 +278,10 @@ class SearchIndex:
     def refresh(self, rows: Sequence[SessionRow], waiting: Callable[[int], None] | None = None) -> Refreshed:
         """Bring the index up to these sessions; those that are no more leave it.
 
-        Args:
-            rows: a listing without filters, so that everything in the folders of its sessions is in it.
-            waiting: told how many bytes belong to sessions that must be looked into, before that is done.
+        ``rows``: a listing without filters, so that everything in the folders of its sessions is in it; ``waiting``:
+        told how many bytes belong to sessions that must be looked into, before that is done.
 
-        Raises:
-            UnreadableError: the index cannot be written, for example since the disk is full.
+        Raises UnreadableError: the index cannot be written, for example since the disk is full.
         """
         try:
             return self._refresh(rows, waiting)
@@ -304,8 +298,7 @@ class SearchIndex:
     ) -> Refreshed:
         """Make the index anew after it proved to be damaged, and say so.
 
-        Raises:
-            UnreadableError: no index can be kept there.
+        Raises UnreadableError: no index can be kept there.
         """
         self.warnings.append(f"{self.path}: the search index is damaged ({reason}) and is built anew")
         self.database.close()
@@ -515,8 +508,7 @@ def _mark_at(path: Path, cursor: int, *, by_agent: bool) -> Mark:
 def later_messages(dialect: str, path: Path, mark: Mark) -> tuple[list[Message], Mark] | None:
     """Return the messages behind a mark and the mark behind them; None when the session must be read as a whole.
 
-    Raises:
-        UnreadableError: the file cannot be read.
+    Raises UnreadableError: the file cannot be read.
     """
     if mark.cursor == 0:
         return None
@@ -572,8 +564,7 @@ def is_there(key: bytes) -> bool:
 def stamp_of(row: SessionRow) -> bytes:
     """Return a value that is another one after every change that the catalogue sees.
 
-    Raises:
-        UnreadableError: its file is gone.
+    Raises UnreadableError: its file is gone.
     """
     try:
         at = os.stat(row.path)  # noqa: PTH116 - ten thousand of them
@@ -596,8 +587,7 @@ def stamp(row: SessionRow, at: tuple[int, int, int, int]) -> bytes:
 def files_of(row: SessionRow) -> SessionFiles:
     """Return the files of a session in reading order.
 
-    Raises:
-        UnreadableError: its file is gone.
+    Raises UnreadableError: its file is gone.
     """
     if row.parts < 2 or not row.path.endswith(SUFFIX):  # noqa: PLR2004 - one file
         return SessionFiles(row.id, (Path(row.path),))
@@ -629,8 +619,7 @@ class ArchivedSources:
     def stamp_of(self, row: SessionRow) -> bytes:
         """Return the stamp of a session in the archive.
 
-        Raises:
-            UnreadableError: it is there no longer.
+        Raises UnreadableError: it is there no longer.
         """
         one, _ = self._found(row)
         first = next((file for file in one.session.files if file.path == row.path), None)
@@ -644,8 +633,7 @@ class ArchivedSources:
     def in_place(self, row: SessionRow) -> Generator[SessionRow]:
         """Yield the row as if the session lay in its place, where it can be read as long as the block runs.
 
-        Raises:
-            UnreadableError: its pack is damaged, or it is there no longer.
+        Raises UnreadableError: its pack is damaged, or it is there no longer.
         """
         one, own = self._found(row)
         with laid_out(one, own, self._environ, shelf=self._shelf) as (found, _):

@@ -13,8 +13,7 @@ from slowwave.formats.claude import FOLDER_OF_PROJECT, ProjectFolder
 from slowwave.formats.codex.dialect import CodexTranscript
 from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Transcript, clean, parse_time
 from slowwave.formats.registry import CLIENTS, by_name, client_of
-from slowwave.formats.sessions import SUFFIX, Place, StoreProblem
-from slowwave.formats.walk import SIDE_FOLDER, Walk
+from slowwave.formats.sessions import SIDE_FOLDER, SUFFIX, Place, StoreProblem, Walk
 from slowwave.stores.catalogue import Catalogue, shown_of
 from slowwave.stores.summary import SessionRow, StoredRow, resolve
 

@@ -63,9 +63,7 @@ def found_sessions(
         everything: also what sub-agents said inside of main sessions.
         say: is told how many bytes are read before there is an answer.
 
-    Raises:
-        UnreadableError: a store or the index cannot be read.
-        NotFoundError: ``among`` finds no project.
+    Raises UnreadableError: a store or the index cannot be read; NotFoundError: ``among`` finds no project.
     """
     warnings: list[str] = []
     with own_catalogue(settings, environ, warnings) as catalogue:
@@ -114,9 +112,7 @@ def search(
         limit: at most this many.
         everything: also what sub-agents said inside of main sessions.
 
-    Raises:
-        DamagedIndexError: the index has to be built anew.
-        UnreadableError: it cannot be read.
+    Raises DamagedIndexError: the index has to be built anew; UnreadableError: it cannot be read.
     """
     try:
         return _search(index.database, terms, among, limit, everything=everything)

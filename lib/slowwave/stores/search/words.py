@@ -190,9 +190,7 @@ def prepare(database: sqlite3.Connection) -> None:
 def forms_of(database: sqlite3.Connection, word: str) -> list[str]:
     """Return the other words of the index that are forms of a word, in alphabetic order.
 
-    Args:
-        database: the open index, prepared.
-        word: a folded word; one that is not of plain Latin letters has no other forms.
+    ``word``: a folded word; one that is not of plain Latin letters has no other forms.
     """
     if len(word) < _LEAST or not (word.isascii() and word.isalpha()):
         return []

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from slowwave.compaction import reading
-from slowwave.compaction.reading import read_session
+from slowwave.compaction import items
+from slowwave.compaction.items import read_session
 from slowwave.compaction.tokens import CODEX
 from slowwave.formats.model import SessionFiles
 from tests.unit.formats import codex_files
@@ -53,11 +53,11 @@ def test_a_later_count_takes_them_in(tmp_path: Path):
 def test_only_lines_that_may_note_something_are_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     looked: list[Line] = []
 
-    def counters_in(backward: Iterable[Line]) -> reading.Counters:
+    def counters_in(backward: Iterable[Line]) -> items.Counters:
         looked.extend(backward)
-        return reading.Counters()
+        return items.Counters()
 
-    monkeypatch.setattr(reading, "counters_in", counters_in)
+    monkeypatch.setattr(items, "counters_in", counters_in)
     asked = at(0, codex_files.said("user", "why is there no token_count?"))
     assert size(tmp_path, *asked, *BEGUN, *LATER)[0] == 0
     assert looked == asked

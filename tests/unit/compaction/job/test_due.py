@@ -2,9 +2,8 @@
 
 import pytest
 
-from slowwave.compaction.due import due, window_of
-from slowwave.compaction.items import Item, Usage
-from slowwave.compaction.reading import Reading
+from slowwave.compaction.items import Item, Reading, Usage
+from slowwave.compaction.plan import due, window_of
 from slowwave.compaction.settings import RESERVE_FLOOR, Chosen
 from slowwave.compaction.tokens import rule_of
 from slowwave.settings import CompactionSettings

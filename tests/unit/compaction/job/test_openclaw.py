@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slowwave.compaction.flush import flush_refusal, note_compaction, note_flush, save_memories, soft_tokens
+from slowwave.compaction.book import flush_refusal, note_compaction, note_flush, save_memories, soft_tokens
 from slowwave.compaction.story import compact_sessions
 from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession

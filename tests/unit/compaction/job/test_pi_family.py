@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from slowwave.compaction.book import read_book
-from slowwave.compaction.due import due
-from slowwave.compaction.reading import read_session
+from slowwave.compaction.items import read_session
+from slowwave.compaction.plan import due
 from slowwave.compaction.story import compact_one, compact_sessions
 from slowwave.errors import UsageError
 from slowwave.formats.model import SessionFiles, ToolResult

@@ -23,7 +23,7 @@ PLAN = """
 import sys
 from pathlib import Path
 from slowwave.compaction.plan import planned
-from slowwave.compaction.reading import read_session
+from slowwave.compaction.items import read_session
 from slowwave.compaction.plan import Budget
 from slowwave.formats.model import SessionFiles
 

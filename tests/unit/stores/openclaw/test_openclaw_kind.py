@@ -10,8 +10,7 @@ import pytest
 import zstandard
 
 from slowwave.formats.openclaw import Openclaw
-from slowwave.formats.sessions import FoundSession, Place, StoreProblem
-from slowwave.formats.walk import Known, Walk
+from slowwave.formats.sessions import FoundSession, Known, Place, StoreProblem, Walk
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import Listing, list_sessions
