@@ -146,7 +146,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("old_run_files", "file of an old run removed", "files of old runs removed"),
         ("read_again", "session read again by a newer version", "sessions read again by a newer version"),
         ("forced", "session read before, and again", "sessions read before, and again"),
-        ("rolled_back", "piece taken back", "pieces taken back"),
+        ("rolled_back", "project from which it was taken back", "projects from which it was taken back"),
         ("resumed", "run resumed", "runs resumed"),
         ("skipped", "session passed over", "sessions passed over"),
         ("left", "session left", "sessions left"),

@@ -369,57 +369,6 @@ def _more(rows: Sequence[Any], screen: Screen) -> Iterator[str]:
         yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"
 
 
-# counters in the order in which things happen, with their words
-_OLDER = "were read by an older version{}"
-_NUMBERS_OF_BACKFILL = {
-    name: (one, several or one)
-    for name, one, several in (
-        ("in_range", "session is in the range", "sessions are in the range"),
-        ("read", "of them was read before", "of them were read before"),
-        ("passed_over", "holds no words of a person", "hold no words of a person"),
-        ("refused", "was not ready before (too short, or in use)", "were not ready before (too short, or in use)"),
-        ("given_up", "could not be read three times (--retry-failed)", ""),
-        ("unreadable", "cannot be opened", ""),
-        ("not_unread", "has something new, which was not asked for", "have something new, which was not asked for"),
-        ("not_grown", "has something new, which was not asked for", "have something new, which was not asked for"),
-        (
-            "not_older",
-            "was read by an older version, which was not asked for",
-            _OLDER.format(", which was not asked for"),
-        ),
-        (
-            "not_unasked",
-            "was read by the rules and not by the model, which was not asked for",
-            "were read by the rules and not by the model, which was not asked for",
-        ),
-        ("not_failed", "could not be read, which was not asked for", ""),
-        ("beyond_limit", "is beyond the limit", "are beyond the limit"),
-        ("read_again", "was read by an older version, and is read again", _OLDER.format(", and are read again")),
-        ("forced", "was read before, and is read again (--force)", "were read before, and are read again (--force)"),
-        ("extracted", "was read now", "were read now"),
-        ("skipped_by_gate", "is not ready yet (too short, or in use)", "are not ready yet (too short, or in use)"),
-        ("unchanged", "had nothing new for the rules", ""),
-        (
-            "moved",
-            "has changed since it was planned, and waits for the next night",
-            "have changed since they were planned, and wait for the next night",
-        ),
-        ("read_meanwhile", "was read by another run meanwhile", "were read by another run meanwhile"),
-        ("erased_sessions", "was erased meanwhile", "were erased meanwhile"),
-        ("failed", "could not be read", ""),
-        ("left", "is left", "are left"),
-        ("candidates", "fact was noted", "facts were noted"),
-        (
-            "about_erased",
-            "fact was about something that was erased meanwhile, and is left out",
-            "facts were about something that was erased meanwhile, and are left out",
-        ),
-        ("model_answers", "answer of the model", "answers of the model"),
-        ("rolled_back", "piece was taken back", "pieces were taken back"),
-    )
-}
-
-
 def show_backfill(report: dict[str, Any], options: str = "") -> None:
     """Print the report; see :func:`lines_of_backfill`."""
     for line in lines_of_backfill(report, options):
@@ -433,13 +382,10 @@ def lines_of_backfill(report: dict[str, Any], options: str = "") -> Iterator[str
     yield from (f"  {action:<9}  {line}" for action, line in told[:MOST_SESSIONS])
     if len(told) > MOST_SESSIONS:
         yield f"  and {len(told) - MOST_SESSIONS} more (--json shows all)"
-    counts, before = report["counts"], report.get("before", {})
-    for name, words in _NUMBERS_OF_BACKFILL.items():
-        if counts.get(name):
-            number = counts[name] - before.get(name, 0)
-            earlier = f", {before[name]:,} before" if before.get(name) else ""
-            yield f"  {number:>9,}  {words[number != 1]}{earlier}"
-    if counts.get("candidates"):
+    from slowwave.jobs.backfill.plan import tally_of  # noqa: PLC0415 - only the screen of a backfill waits for it
+
+    yield from (f"  {number:>9,}  {told}" for number, told in tally_of(report["counts"], report.get("before", {})))
+    if report["counts"].get("candidates"):
         if options:
             yield f"A night over your own home does not look there: slowwave run consolidate --force{options}"
         else:

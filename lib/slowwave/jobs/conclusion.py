@@ -280,7 +280,7 @@ _DEEDS = (
     ("rescued", "archived", "session", " that its client deletes soon"),
     ("purged", "purged", "session", ""),
     ("replaced", "took out", "secret", ""),
-    ("rolled_back", "took back", "addition", ""),
+    ("rolled_back", "took back what it had added to", "project", ""),
     ("taken_back", "took back", "session", ""),
     ("model_answers", "used", "answer", " of the model"),
     ("model_batch_questions", "handed the model", "question", ""),
