@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.memory_facts import chosen, speaker, worth_keeping
+from slowwave.cli.memory_facts import chosen
 from slowwave.cli.screen import ask_lines
 from slowwave.cli.terminal import (
     add_json_option,
@@ -39,6 +39,7 @@ from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, SlowwaveE
 from slowwave.files import agent_around
 from slowwave.jobs.review import Decision, Desk, Meant, TakenBack, Waits
 from slowwave.locks import beside_jobs
+from slowwave.memory.ledger import speaker
 from slowwave.observability.lessons import FACTS
 from slowwave.quantities import counted
 from slowwave.report import in_wait
@@ -287,8 +288,7 @@ def _told(args: argparse.Namespace, data: dict[str, object], text: str, warnings
 def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
     """Yield one thing with all that a person needs to decide about it."""
     ask = waits.ask
-    sure = worth_keeping(ask.confidence) if ask.confidence else ""
-    about = " · ".join(filter(None, (name, ask.category, sure)))
+    about = " · ".join(filter(None, (name, ask.category)))
     yield f"{about}  {dim(ask.id)}"
     yield from map(bold, wrapped(ask.text, first="  ", rest="  ", width=width))
     why = "why you are asked" if ask.is_worth_it else "why it waits"

@@ -62,7 +62,9 @@ def test_list_prints_one_object_a_line_with_every_promised_field(
     assert "We use npm [replaced]" in every
     assert "%" not in every
     for command in ("why", "show"):
-        assert "likely to be worth keeping: 90%" in _run(capsys, house, command, _id_of(house, "We use bun"))
+        assert "almost surely worth keeping (90 in 100 facts like it are)" in _run(
+            capsys, house, command, _id_of(house, "We use bun")
+        )
 
 
 def test_the_list_as_json_holds_what_the_list_shows(house: House, capsys: pytest.CaptureFixture[str]) -> None:
@@ -331,7 +333,7 @@ def test_facts_between_the_thresholds_are_shown_with_reason_and_evidence(
     assert rows[0]["reason"] == "confidence 0.45 is below 0.6: waits for more evidence"
     assert rows[0]["evidence"][0]["quote"] == "The cache is slow"
     shown = _run(capsys, house, "review", "show", rows[0]["id"][:6])
-    assert " · likely to be worth keeping: 45%  " in shown
+    assert "worth keeping" not in shown.partition("why it waits")[0]  # that is said once
     assert "    | The cache is slow" in shown
     assert "claude c" in shown
 
@@ -531,6 +533,25 @@ def test_why_says_how_it_was_said(
         assert main([args[0], "accept", note.id, *args[1:]]) == 0
         capsys.readouterr()
     assert f"claude c  {said}\n" in _run(capsys, house, "why", _id_of(house, "Use tabs"))
+
+
+def test_why_shows_what_the_agent_had_said_before_as_review_does(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doubted = msgspec.structs.replace(house.candidate("Use tabs", session="c"), doubt=PASTED)
+    house.extract(doubted)
+    house.dream()
+    path = Path(doubted.evidence[0].path)
+    asked = {"role": "assistant", "content": [{"type": "text", "text": "Tabs or spaces? My token is sk-no"}]}
+    path.write_bytes(json.dumps({"type": "assistant", "message": asked}).encode() + b"\n" + path.read_bytes())
+    args = ("--memory", str(house.memory))
+    assert main(["review", "show", doubted.id, *args]) == 0
+    (line,) = [one.strip() for one in capsys.readouterr().out.splitlines() if "the agent: Tabs" in one]
+    assert main(["review", "accept", doubted.id, *args]) == 0
+    capsys.readouterr()
+    told = _run(capsys, house, "why", _id_of(house, "Use tabs"))
+    assert [one.strip() for one in told.splitlines() if "the agent:" in one] == [line]
+    assert told.index(line) < told.index("           > Use tabs")
 
 
 def test_why_tells_each_decision_in_order_also_what_was_taken_back_and_brought_back(
