@@ -146,7 +146,10 @@ def _rows(every: Sequence[Remembered], nights: Sequence[Night]) -> list[_Row]:
 def _folded(quiet: Sequence[_Row], width: int) -> Iterator[str]:
     """Yield one line for nights in a row that brought nothing new, the latest of which comes first."""
     last, first = moment(quiet[0].at), moment(quiet[-1].at)
-    told = f"{number_of(len(quiet), 'night')} without news, {_days(first, last)} (--all shows each)"
+    jobs = Counter(row.night.job if row.night else "" for row in quiet)
+    runs = [number_of(jobs[job], f"run of {job}", f"runs of {job}") for job in sorted(jobs) if job != "nightly"]
+    nights = [number_of(jobs["nightly"], "night")] if jobs["nightly"] else []
+    told = f"{', '.join([*nights, *runs])} without news, {_days(first, last)} (--all shows each)"
     yield from map(dim, wrapped(told, rest="  ", width=width))
 
 

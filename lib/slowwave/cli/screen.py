@@ -500,13 +500,13 @@ def _by_project(items: Sequence[dict[str, Any]]) -> str:
 # of an erasure: what was done, what would be done, what is told in any case
 _ERASED = {
     "erased": "Erased as a whole",
-    "replaced": "Taken out",
+    "replaced": "Taken out, by line",
     "forget": "Memories that went",
     "removed": "Removed, to be rebuilt",
 }
 _TO_ERASE = {
     "goes": "Would be erased as a whole",
-    "found": "Found, and would be taken out",
+    "found": "Found, and would be taken out, by line",
     "forget": "Memories that would go",
 }
 _WHOLE = ("goes", "erased")

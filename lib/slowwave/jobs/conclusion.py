@@ -279,7 +279,7 @@ _DEEDS = (
     ("freed", "freed", "session", " from the trash"),
     ("rescued", "archived", "session", " that its client deletes soon"),
     ("purged", "purged", "session", ""),
-    ("replaced", "took out", "secret", ""),
+    ("replaced", "overwrote", "place", ""),
     ("rolled_back", "took back what it had added to", "project", ""),
     ("taken_back", "took back", "session", ""),
     ("model_answers", "used", "answer", " of the model"),
