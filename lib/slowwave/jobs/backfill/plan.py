@@ -523,17 +523,9 @@ _SHARES = {
 _BESIDES = {
     name: (one, several or one)
     for name, one, several in (
-        (
-            "read_again",
-            "was read by an older version, and is read again",
-            "were read by an older version, and are read again",
-        ),
-        (
-            "forced",
-            "had been read before, and is read again (--force)",
-            "had been read before, and are read again (--force)",
-        ),
-        ("read_meanwhile", "was read by another run meanwhile", "were read by another run meanwhile"),
+        ("read_again", "of those read had been read by an older version", ""),
+        ("forced", "of those read had been read before (--force)", ""),
+        ("read_meanwhile", "of those read was also read by another run", "of those read were also read by another run"),
         ("candidates", "fact was noted", "facts were noted"),
         (
             "about_erased",
