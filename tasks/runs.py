@@ -20,7 +20,7 @@ from prefect.context import FlowRunContext
 from prefect.logging.handlers import APILogHandler
 
 from slowwave.jobs.run import discreet_error
-from slowwave.observability.progress import Watcher, watched_by, watcher
+from slowwave.observability.progress import LeftBy, Watcher, watched_by, watcher
 from slowwave.observability.telemetry import ROOT, LoggedStages, heard_by, is_told
 from slowwave.secrets.redactor import logger_of
 
@@ -93,11 +93,11 @@ class Shown:
         self._show: Callable[[int], None] = lambda _done: None
         self._done = 0
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
         """Show a step that begins."""
         if step == self._step:
             self._show, self._done = progress(self._key, total), 0
-        self._other.plan(step, total)
+        self._other.plan(step, total, left)
 
     def done(self, step: str, what: str) -> None:
         """Show that one more is done."""

@@ -182,6 +182,7 @@ REFUSALS = {
     "--person": "not found anywhere, so nothing was done",
     "sessions export": "is not in opencode's database",
     "--here": "no session of",
+    "memory undo ID": "you decided nothing about it",
 }
 # what a line may end with when it stands on a page: done, parked, or a refusal that the page is about
 ENDS = {DONE, PARKED, PARTLY_FAILED, REFUSED}

@@ -24,7 +24,7 @@ from slowwave.jobs.backfill.folder import Folder, backfills_folder
 from slowwave.jobs.backfill.run import run_backfill
 from slowwave.jobs.parameters import BackfillParameters
 from slowwave.memory.candidates import candidates_path, read_candidates
-from slowwave.observability.progress import watched_by
+from slowwave.observability.progress import LeftBy, watched_by
 from slowwave.report import Report
 from tests.faults.backfilled import NOW as LATER
 from tests.faults.backfilled import fill
@@ -98,7 +98,7 @@ class Events:
     def happened(self) -> None:
         self.number += 1
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
         """Planning is no event."""
 
     def done(self, step: str, what: str) -> None:

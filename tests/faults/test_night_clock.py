@@ -19,7 +19,7 @@ from slowwave.locks import start_ticks
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.folder import LOCK_FILE
-from slowwave.observability.progress import LOOK, watched_by, words
+from slowwave.observability.progress import LOOK, LeftBy, watched_by, words
 from slowwave.service.checks import runs
 from tests.faults.night_town import Town
 from tests.unit.consolidation.dreams import no_fsync
@@ -122,7 +122,8 @@ class Hand:
     def __init__(self, clock: FixedClock, by: timedelta, after: int) -> None:
         self.clock, self.by, self.left = clock, by, after
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
+        del left
         assert total, step
 
     def done(self, step: str, what: str) -> None:

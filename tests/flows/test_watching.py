@@ -12,7 +12,7 @@ import pytest
 
 from slowwave.observability.night import read_nights
 from slowwave.observability.page import report_path
-from slowwave.observability.progress import watched_by
+from slowwave.observability.progress import LeftBy, watched_by
 from slowwave.samples import build
 from slowwave.service.server import entrypoint_of, load_job
 from tests.flows.test_jobs import artifacts, flow_state, given
@@ -28,7 +28,8 @@ class Notes:
     def __init__(self) -> None:
         self.told: list[tuple[str, object]] = []
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
+        del left
         self.told.append((step, total))
 
     def done(self, step: str, what: str) -> None:

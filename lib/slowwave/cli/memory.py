@@ -26,7 +26,7 @@ _ACTIONS = {
     "effect": ("what sessions made of the memories delivered to them", "memory_exchange", "show_effect"),
     "drop": ("drop memories at once: no session brings them back, only undo does", "memory_exchange", "drop"),
     "diff": ("what a dream changed", "memory_exchange", "show_diff"),
-    "undo": ("take a dream and all later ones back, or a whole night, byte for byte", "memory_exchange", "take_back"),
+    "undo": ("take a decision, a dream or a whole night back, byte for byte", "memory_exchange", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_exchange", "show_export"),
     "context": (
         "the most useful memories within a number of tokens, for an agent to load",
@@ -65,8 +65,8 @@ def configure(parser: Parser) -> None:
         if name == "show":
             action.add_argument("id", metavar="ID", help="id of a memory, or its beginning")
         if name in {"diff", "undo"}:
-            told = "id of a dream" if name == "diff" else "id of a dream, or of a night's run: then of every project"
-            action.add_argument("dream", metavar="DREAM", help=told)
+            told = "id of a dream, of a night (then of every project), or of a memory (the last decision about it)"
+            action.add_argument("dream", metavar="ID", help="id of a dream" if name == "diff" else told)
         if name == "quarantine":
             action.add_argument(
                 "--limit", type=positive, default=50, metavar="N", help="at most this many, the newest (50)"
@@ -79,7 +79,7 @@ def configure(parser: Parser) -> None:
             action.add_argument("--limit", type=positive, default=10, metavar="N", help="at most this many (10)")
         if name == "undo":
             action.add_argument("--force", action="store_true", help="also files changed since; your version is kept")
-            action.add_argument("--yes", action="store_true", help="do not ask whether later ones may go, too")
+            action.add_argument("--yes", action="store_true", help="later ones, which rest on it, may go, too")
             action.add_argument("--again", action="store_true", help="have what was taken back again")
         if name == "review":
             from slowwave.cli.review import add_words  # noqa: PLC0415 - only where it is asked for

@@ -12,9 +12,8 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.memory import asks_first
 from slowwave.cli.memory_facts import MemoryFolder, notes_of, row_of, the_one
-from slowwave.cli.review import ask_about_later
+from slowwave.cli.review import require_alone, told_back
 from slowwave.cli.terminal import (
     answer,
     bad,
@@ -368,10 +367,9 @@ def take_back(args: argparse.Namespace) -> int:
     desk = Desk(args.folders, settings_of(args), os.environ, SystemClock())
     done: list[TakenBack] = []
     refused: list[SlowwaveError] = []
-    names = desk.dreams_of(args.dream, again=args.again) or (args.dream,)
-    if asks_first(args):
-        ask_about_later(desk, names)
-    for dream in names:
+    meant = desk.meant(args.dream, again=args.again)
+    require_alone(args, args.dream, meant)
+    for dream in meant.names:
         try:
             done.append(desk.take_back(dream, force=args.force, again=args.again))
         except SlowwaveError as error:  # of a night, the other projects are taken back all the same
@@ -383,12 +381,8 @@ def take_back(args: argparse.Namespace) -> int:
     if args.json:
         say_json(done)
     else:
-        told = [one.text.splitlines() for one in done]
-        # what is so of all of them is said once, below
-        for line in (*(first for first, *_ in told), *dict.fromkeys(line for _, *more in told for line in more)):
+        for line in told_back(done, args.dream, args, again=args.again):
             say(line)
-        how, flag = ("To take it back", "") if args.again else ("To have it again", " --again")
-        say(f"{how}: slowwave memory undo {args.dream}{flag}{carried(args, with_memory=True)}")
     return PARTLY_FAILED if refused else DONE
 
 
@@ -406,7 +400,7 @@ def drop(args: argparse.Namespace) -> int:
         for text in one.texts:
             for line in wrapped(f"Dropped: {text}", rest="  ", width=screen_width()):
                 say(line)
-    say("No agent is given this any more, and no session brings it back. To have it again:")
+    say("No agent is given this any more, and no session brings it back. To remember it again:")
     for one in done:
         say(f"  slowwave memory undo {one.id}{carried(args, with_memory=True)}")
     return DONE

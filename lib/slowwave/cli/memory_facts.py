@@ -30,14 +30,14 @@ from slowwave.jobs.run import memory_folders
 from slowwave.memory.authors import Authors, read_writes
 from slowwave.memory.book import Book, Memory, Standing, read_book, replay, standing_of
 from slowwave.memory.candidates import FILE, read_candidates
-from slowwave.memory.evidence import Checked, check_all, given_back_at, said_at, totals, verify
+from slowwave.memory.evidence import Checked, check_all, given_back_at, said_at, said_before, totals, verify
 from slowwave.memory.folder import INDEX, NAME, OWN_FOLDER, MemoryFolder, named, read_texts
 from slowwave.memory.foreign import ForeignLine, has_gaps, known_lines, read_foreign
 from slowwave.memory.index import by_heading
-from slowwave.memory.ledger import REVIEW, Event, Sighting, read_ledger
-from slowwave.memory.model import BY_PERSON, PASTED, QUOTED, Candidate, iso
+from slowwave.memory.ledger import REVIEW, Event, read_ledger, speaker
+from slowwave.memory.model import Candidate, iso
 from slowwave.memory.transaction import recover
-from slowwave.observability.lessons import dreams_of
+from slowwave.observability.lessons import dreams_of, in_hundred
 from slowwave.quantities import counted, moment
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.projects import short_names
@@ -64,24 +64,12 @@ _DID = {
     "share": "shared, or that taken back",
     "reject": "rejected by you",
 }
-# whose words a note is, for a person, where nothing says how they said them
-_SPEAKERS = {
-    "user_explicit": "typed, pasted or chosen in the session",
-    "user_correction": "typed as a correction",
-    "command_outcome": "commands showed it",
-    "assistant": "an agent said it",
-}
-# how a person said it, by what found it: what stands behind the extractor's name
-_WAYS = {
-    "said": "typed in the session",
-    "command": "typed behind /slowwave-remember or /slowwave-forget",
-    "choice": "chosen in a dialog of the session",
-    "recap": "said in a discussion of the session",
-}
-_DOUBTED = {PASTED: "pasted in the session, as it seems", QUOTED: "typed in the session, perhaps from somebody else"}
+_LIKELY = ((0.9, "almost surely"), (0.6, "probably"), (0.4, "perhaps"), (0.0, "hardly"))
 _MOST_LINES = 6
 # why there are no words where evidence was
 _NO_WORDS = {"changed": "other words stand there now", "lost": "its transcript is gone"}
+# before the end of what the agent had said, as in review
+_BEFORE = f"{'':11}. "
 _COMMAND = re.compile(r"`([^`]+)`")
 _HOW = "slowwave memory why ID{0} tells where one comes from; slowwave memory drop ID{0} drops one"
 
@@ -453,33 +441,18 @@ def _evidence(checked: Checked, redact: Redactor, commands: Sequence[str]) -> di
         "offset_found": checked.offset if checked.offset >= 0 else evidence.offset,
         "said": (said := said_at(checked, redact, commands)),
         "given_back": "" if said else given_back_at(checked, redact),
+        "before": said_before(checked, redact),
     }
 
 
 def worth_keeping(confidence: float) -> str:
-    """Say how likely it is that something is worth keeping, in the words of every screen that says it."""
-    return f"likely to be worth keeping: {confidence:.0%}"
+    """Say how likely it is that something is worth keeping: in a word, with the number behind it."""
+    word = next(word for least, word in _LIKELY if confidence >= least)
+    return f"{word} worth keeping ({in_hundred(confidence)} are)"
 
 
 def _held(memory: Memory) -> str:
     return ", ".join(f"from {begin or 'ever'} to {end or 'now'}" for begin, end in memory.held)
-
-
-def speaker(sighting: Sighting, candidates: Iterable[Candidate]) -> str:
-    """Say whose words showed something in a session, and how they were said where the candidates from there know it.
-
-    A session can show the same in several ways, which are all told; what a model found, tells of none.
-    """
-    plain = _SPEAKERS.get(sighting.origin, sighting.origin)
-    if sighting.origin != "user_explicit":
-        return plain
-    said = (sighting.dialect, sighting.session, sighting.origin, sighting.observed_at)
-    ways = {
-        _DOUBTED.get(one.doubt, "") or _WAYS.get(one.extractor.rpartition(":")[2], plain)
-        for one in candidates
-        if (one.session.dialect, one.session.id, one.origin, one.observed_at) == said and one.extractor != BY_PERSON
-    }
-    return " and ".join(sorted(ways)) or plain
 
 
 def _why(
@@ -517,6 +490,9 @@ def _places(evidence: list[dict[str, Any]]) -> Iterator[str]:
             yield f"  {finding:<8} {item['found']} {place}"
             yield f'           "{harmless(file[2])}"'
         above = file
+        if item["before"] and item["before"] not in told:
+            told.add(item["before"])
+            yield from wrapped(f"the agent: {item['before']}", first=_BEFORE, rest=_BEFORE, width=screen_width())
         if not item["said"]:
             yield f"           > {_NO_WORDS.get(item['finding'], _given_back(item['given_back']))}"
             continue

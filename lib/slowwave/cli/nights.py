@@ -146,7 +146,10 @@ def _rows(every: Sequence[Remembered], nights: Sequence[Night]) -> list[_Row]:
 def _folded(quiet: Sequence[_Row], width: int) -> Iterator[str]:
     """Yield one line for nights in a row that brought nothing new, the latest of which comes first."""
     last, first = moment(quiet[0].at), moment(quiet[-1].at)
-    told = f"{number_of(len(quiet), 'night')} without news, {_days(first, last)} (--all shows each)"
+    jobs = Counter(row.night.job if row.night else "" for row in quiet)
+    runs = [number_of(jobs[job], f"run of {job}", f"runs of {job}") for job in sorted(jobs) if job != "nightly"]
+    nights = [number_of(jobs["nightly"], "night")] if jobs["nightly"] else []
+    told = f"{', '.join([*nights, *runs])} without news, {_days(first, last)} (--all shows each)"
     yield from map(dim, wrapped(told, rest="  ", width=width))
 
 
@@ -220,7 +223,7 @@ def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str],
         yield f"Dream {_of_dream(dream, names)}"
         if dream.is_undone:
             yield f"  was taken back {short_time(dream.undone_at)}"
-            yield f"  have it again: slowwave memory undo {dream.id} --again{options}"
+            yield f"  if that was a mistake: slowwave memory undo {dream.id} --again{options}"
         else:
             yield f"  take it back: slowwave memory undo {dream.id}{options}"
             yield from one_alone(dream, options)

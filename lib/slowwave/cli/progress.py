@@ -3,14 +3,15 @@
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Literal, Self
 
 import msgspec
 
 from slowwave.cli.terminal import harmless
-from slowwave.observability.progress import LOOK, watched_by, words
+from slowwave.observability.progress import LOOK, LeftBy, watched_by, words
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -19,6 +20,8 @@ _WIDEST = 40
 # seconds after which a run takes long for somebody who sees no bars
 LONG = 2.0
 _PARTS_TOLD = 10
+# from so many things, which took so many seconds, it shows how fast a step goes
+_FEW, _SHORT = 5, 3.0
 Wish = Literal["auto", "lines", "json"]
 
 
@@ -50,13 +53,15 @@ class Stages:
         """Tell at once what every run begins with."""
         self._totals: dict[str, int] = {}
         self._done: dict[str, int] = {}
+        self._going: dict[str, Going] = {}
         self._told: list[str] = []
         self._name(LOOK)
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
         """Name the stage, once; one that begins beside another when that is over, or when there is more of it."""
         is_next = all(done >= self._totals.get(one, 0) for one, done in self._done.items())
         self._totals[step], self._done[step] = total, 0
+        self._going[step] = Going(total, left)
         if is_next:
             self._name(step)
 
@@ -64,9 +69,10 @@ class Stages:
         """Tell how far it is: after each of a few, else after each tenth."""
         done, total = self._done.get(step, 0) + 1, self._totals.get(step, 0)
         self._done[step] = done
+        left = self._going[step].on() if step in self._going else ""
         if total > 1 and done * _PARTS_TOLD // total > (done - 1) * _PARTS_TOLD // total:
             self._name(step)
-            self._write(f"  {done} of {total}  {_named(what)}".rstrip())
+            self._write(f"  {done} of {total}  {_named(what)}".rstrip() + (f"  {left}" if left else ""))
         if done >= total:
             for other in [one for one, of in self._totals.items() if self._done[one] < of][:1]:
                 self._name(other)
@@ -118,22 +124,26 @@ class Patient(Stages):
 
 
 class Lines:
-    """Writes a JSON object a line: what is done, of how much, and for how long the step has run."""
+    """Writes a JSON object a line: what is done, of how much, how long the step has run, and what is left if known."""
 
     def __init__(self) -> None:
         """Begin to count."""
         self._totals: dict[str, int] = {}
         self._done: dict[str, int] = {}
         self._began: dict[str, float] = {}
+        self._going: dict[str, Going] = {}
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
         """Say how much there is to do."""
         self._totals[step], self._done[step], self._began[step] = total, 0, time.monotonic()
+        self._going[step] = Going(total, left)
         self._write(step, "")
 
     def done(self, step: str, what: str) -> None:
         """Say that one more is done."""
         self._done[step] = self._done.get(step, 0) + 1
+        if step in self._going:
+            self._going[step].on()
         self._write(step, what)
 
     def _write(self, step: str, what: str) -> None:
@@ -144,7 +154,46 @@ class Lines:
             "what": what.encode("utf-8", "backslashreplace").decode(),
             "seconds": round(time.monotonic() - self._began.get(step, time.monotonic()), 3),
         }
+        if step in self._going and (left := self._going[step].left) is not None:
+            line["seconds_left"] = round(left, 3)
         print(msgspec.json.encode(line).decode(), file=sys.stderr, flush=True)  # noqa: T201 - what was asked for
+
+
+class Going:
+    """How long a step still takes: by the pace that somebody set, and by how fast it went where that is slower.
+
+    Args:
+        total: how many things it goes over.
+        pace: what a pace makes of those that are left, if there is one.
+        now: the time in seconds.
+    """
+
+    def __init__(self, total: int, pace: LeftBy | None = None, now: Callable[[], float] = time.monotonic) -> None:
+        """Begin to count."""
+        self._total, self._pace, self._now = total, pace, now
+        self._began = self._last = now()
+        self._done = 0
+
+    def on(self) -> str:
+        """Take note that one more is done, and say how long the rest takes."""
+        self._done += 1
+        self._last = self._now()
+        return str(self)
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that it still takes, None while nothing tells."""
+        since = self._now() - self._last
+        known = [self._pace(self._done)] if self._pace else []
+        took = self._last - self._began
+        if self._done >= _FEW and took >= _SHORT:
+            known.append(took / self._done * (self._total - self._done))
+        return max(0.0, max(known) - since) if known and self._done < self._total else None
+
+    def __str__(self) -> str:
+        """Say it, or nothing while it is not known."""
+        left = self.left
+        return "" if left is None else f"{timedelta(seconds=round(left))} left"
 
 
 class Bars:
@@ -154,18 +203,21 @@ class Bars:
         """Draw on a screen that somebody else begins and ends."""
         self._screen = screen
         self._tasks: dict[str, TaskID] = {}
+        self._going: dict[str, Going] = {}
         self.plan(LOOK, 1)  # what every run begins with is there before anything slow is imported
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
         """Draw the bar of a step."""
+        going = self._going[step] = Going(total, left)
         if step in self._tasks:
-            self._screen.reset(self._tasks[step], total=total)
+            self._screen.reset(self._tasks[step], total=total, going=going)
         else:
-            self._tasks[step] = self._screen.add_task(_sentence(step), total=total, what="")
+            self._tasks[step] = self._screen.add_task(_sentence(step), total=total, what="", going=going)
 
     def done(self, step: str, what: str) -> None:
         """Move the bar, and say what it moved over."""
         if step in self._tasks:
+            self._going[step].on()
             # names of projects are foreign: nothing in them reaches the terminal
             self._screen.update(self._tasks[step], advance=1, what=_named(what))
 
@@ -186,9 +238,11 @@ def _sentence(step: str) -> str:
 @contextmanager
 def _bars() -> Generator[Bars]:
     from rich.console import Console  # noqa: PLC0415 - only a person at a terminal waits for it
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn  # noqa: PLC0415 - as above
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415 - as above
 
-    texts = [TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[what]")]
-    columns = (SpinnerColumn(), texts[0], BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), texts[1])
+    texts = [
+        TextColumn(f"{{task.{field}}}", markup=False) for field in ("description", "fields[going]", "fields[what]")
+    ]
+    columns = (SpinnerColumn(), texts[0], BarColumn(), MofNCompleteColumn(), *texts[1:])
     with Progress(*columns, console=Console(stderr=True), transient=True) as screen:
         yield Bars(screen)

@@ -4,7 +4,7 @@ import argparse
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.cli.memory_facts import chosen, speaker, worth_keeping
+from slowwave.cli.memory_facts import chosen
 from slowwave.cli.screen import ask_lines
 from slowwave.cli.terminal import (
     add_json_option,
@@ -37,9 +37,10 @@ from slowwave.consolidation.inbox import Parked
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARKED, NotFoundError, RefusedError, SlowwaveError, UsageError
 from slowwave.files import agent_around
-from slowwave.jobs.review import Decision, Desk, Waits
+from slowwave.jobs.review import Decision, Desk, Meant, TakenBack, Waits
 from slowwave.locks import beside_jobs
-from slowwave.observability.lessons import FACTS, in_words
+from slowwave.memory.ledger import speaker
+from slowwave.observability.lessons import FACTS
 from slowwave.quantities import counted
 from slowwave.report import in_wait
 from slowwave.stores.projects import short_names
@@ -80,7 +81,7 @@ def add_words(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--message", action="store_true", help="reject: also all else that waits and came from the same message"
     )
-    parser.add_argument("--yes", action="store_true", help="undo, and reject --message: do not ask at a terminal")
+    parser.add_argument("--yes", action="store_true", help="undo, and reject --message: do not ask whether more may go")
     parser.add_argument("--force", action="store_true", help="undo: also files changed since; your version is kept")
     decision = parser.add_mutually_exclusive_group()
     decision.add_argument("--accept", metavar="DREAM", help="the same as accept DREAM")
@@ -122,22 +123,41 @@ def _asks_first(args: argparse.Namespace) -> bool:
     return is_wide and not args.yes and not args.json and is_attended()
 
 
-def ask_about_later(desk: Desk, names: Sequence[str]) -> None:
-    """Tell what else goes when dreams or decisions are taken back, if anything does, and ask whether it shall.
+def require_alone(args: argparse.Namespace, name: str, meant: Meant) -> None:
+    """Tell what else goes when something is taken back, if anything does, and ask whether it shall.
 
     Raises:
-        RefusedError: the person does not say yes.
+        RefusedError: the person does not say yes, or nobody is there to be asked and nobody said so before.
     """
-    later = {dream.id: dream for name in names for dream in desk.resting_on(name) if dream.id not in names}
-    if not later:
+    if not meant.beyond or args.yes:
         return
-    say("What came later rests on it and is taken back, too:")
-    for dream in later.values():
-        who = "you decided" if dream.is_by_person else "a dream"
-        told = f"{who}: {in_words(Counter(change.kind for change in dream.changes))}"
-        for line in wrapped(told, first=f"  {dream.id}  ", rest="    ", width=screen_width()):
+    if not args.json:
+        say(f"More than {name} would be taken back, what rests on it or was decided with it:")
+        for line in (*lines_of(meant.beyond), *filter(None, [meant.instead])):
             say(line)
+    if args.json or not is_attended():
+        raise RefusedError(f"{meant.refusal(name)}; --yes takes all of it back")
     require_yes("Take all of that back?", "nothing was taken back")
+
+
+def lines_of(what: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield things by id and words, each on a line, or as many as its words need."""
+    for one, told in what:
+        yield from wrapped(told, first=f"  {one}{'  ' if one else ''}", rest="    ", width=screen_width())
+
+
+def told_back(
+    undone: Sequence[TakenBack], name: str, args: argparse.Namespace, *, again: bool = False
+) -> Iterator[str]:
+    """Yield what was taken back, or stands again: each thing by its id, what became of the files, and the way back."""
+    texts = [one.text.splitlines() for one in undone]
+    for one, (first, *_) in zip(undone, texts, strict=True):
+        yield first
+        yield from lines_of(one.what)
+    # what is so of all of them is said once
+    yield from dict.fromkeys(line for _, *more in texts for line in more)
+    how, flag = ("To take it back", "") if again else ("If that was a mistake", " --again")
+    yield f"{how}: slowwave memory undo {name}{flag}{carried(args, with_memory=True)}"
 
 
 def review(args: argparse.Namespace) -> int:
@@ -153,11 +173,11 @@ def review(args: argparse.Namespace) -> int:
     if what == "sit":
         return Sitting(desk, _key, _line, carried(args, with_memory=True)).go(desk.waiting(every=args.all))
     if what == "undo":
-        if _asks_first(args):
-            ask_about_later(desk, (name,))
-        undone = desk.take_back(name, force=args.force)
-        again = f"\nTo have it again: slowwave memory undo {name} --again{carried(args, with_memory=True)}"
-        return _told(args, msgspec.to_builtins(undone), undone.text + again, undone.warnings)
+        meant = desk.meant(name)
+        require_alone(args, name, meant)
+        undone = desk.take_back(meant.names[0], force=args.force)
+        told = "\n".join(told_back([undone], name, args))
+        return _told(args, msgspec.to_builtins(undone), told, undone.warnings)
     waits = desk.find(name)
     if what == "show":
         return _show(args, desk, waits)
@@ -268,8 +288,7 @@ def _told(args: argparse.Namespace, data: dict[str, object], text: str, warnings
 def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
     """Yield one thing with all that a person needs to decide about it."""
     ask = waits.ask
-    sure = worth_keeping(ask.confidence) if ask.confidence else ""
-    about = " · ".join(filter(None, (name, ask.category, sure)))
+    about = " · ".join(filter(None, (name, ask.category)))
     yield f"{about}  {dim(ask.id)}"
     yield from map(bold, wrapped(ask.text, first="  ", rest="  ", width=width))
     why = "why you are asked" if ask.is_worth_it else "why it waits"

@@ -50,7 +50,7 @@ ABOUT = {
     "compact": "Append a summary to every session that has grown too large.",
     "retain": "Archive and remove the sessions that the rules no longer keep; without --apply only show which.",
     "erase": "Take secrets, persons, topics or whole sessions out of transcripts and memories, for good.",
-    "backfill": "Read a past range of sessions, in pieces that can be paused, resumed and taken back.",
+    "backfill": "Read a past range of sessions, at your pace; it can be paused, resumed and taken back.",
 }
 # the settings, by section or key, that are a job's own; those of every job are told in docs/settings.md
 _SETTINGS = {

@@ -347,7 +347,8 @@ def _numbers(counts: dict[str, int], learned: Learned, screen: Screen) -> Iterat
     told = {name: in_numbers(name, number) for name, number in counts.items()}
     if waiting := counts.get("waiting"):
         for_you = min(sum(ask.kind in FACTS for ask in learned.needs), waiting)
-        less = f" (less than {learned.bar:.0%} likely to be worth keeping; likelier ones are kept, also of one session)"
+        bar = f"{100 * learned.bar:.0f} in 100 facts like these"
+        less = f" (fewer than {bar} are worth keeping; likelier ones are kept, also of one session)"
         told["waiting"] = in_wait(waiting, for_you) + (less if learned.bar and for_you < waiting else "")
     if read := [told[name] for name in _READ if counts.get(name)]:
         yield ""
@@ -369,57 +370,6 @@ def _more(rows: Sequence[Any], screen: Screen) -> Iterator[str]:
         yield f"  and {len(rows) - MOST_ROWS} more (--json shows all)"
 
 
-# counters in the order in which things happen, with their words
-_OLDER = "were read by an older version{}"
-_NUMBERS_OF_BACKFILL = {
-    name: (one, several or one)
-    for name, one, several in (
-        ("in_range", "session is in the range", "sessions are in the range"),
-        ("read", "of them was read before", "of them were read before"),
-        ("passed_over", "holds no words of a person", "hold no words of a person"),
-        ("refused", "was not ready before (too short, or in use)", "were not ready before (too short, or in use)"),
-        ("given_up", "could not be read three times (--retry-failed)", ""),
-        ("unreadable", "cannot be opened", ""),
-        ("not_unread", "has something new, which was not asked for", "have something new, which was not asked for"),
-        ("not_grown", "has something new, which was not asked for", "have something new, which was not asked for"),
-        (
-            "not_older",
-            "was read by an older version, which was not asked for",
-            _OLDER.format(", which was not asked for"),
-        ),
-        (
-            "not_unasked",
-            "was read by the rules and not by the model, which was not asked for",
-            "were read by the rules and not by the model, which was not asked for",
-        ),
-        ("not_failed", "could not be read, which was not asked for", ""),
-        ("beyond_limit", "is beyond the limit", "are beyond the limit"),
-        ("read_again", "was read by an older version, and is read again", _OLDER.format(", and are read again")),
-        ("forced", "was read before, and is read again (--force)", "were read before, and are read again (--force)"),
-        ("extracted", "was read now", "were read now"),
-        ("skipped_by_gate", "is not ready yet (too short, or in use)", "are not ready yet (too short, or in use)"),
-        ("unchanged", "had nothing new for the rules", ""),
-        (
-            "moved",
-            "has changed since it was planned, and waits for the next night",
-            "have changed since they were planned, and wait for the next night",
-        ),
-        ("read_meanwhile", "was read by another run meanwhile", "were read by another run meanwhile"),
-        ("erased_sessions", "was erased meanwhile", "were erased meanwhile"),
-        ("failed", "could not be read", ""),
-        ("left", "is left", "are left"),
-        ("candidates", "fact was noted", "facts were noted"),
-        (
-            "about_erased",
-            "fact was about something that was erased meanwhile, and is left out",
-            "facts were about something that was erased meanwhile, and are left out",
-        ),
-        ("model_answers", "answer of the model", "answers of the model"),
-        ("rolled_back", "piece was taken back", "pieces were taken back"),
-    )
-}
-
-
 def show_backfill(report: dict[str, Any], options: str = "") -> None:
     """Print the report; see :func:`lines_of_backfill`."""
     for line in lines_of_backfill(report, options):
@@ -433,13 +383,10 @@ def lines_of_backfill(report: dict[str, Any], options: str = "") -> Iterator[str
     yield from (f"  {action:<9}  {line}" for action, line in told[:MOST_SESSIONS])
     if len(told) > MOST_SESSIONS:
         yield f"  and {len(told) - MOST_SESSIONS} more (--json shows all)"
-    counts, before = report["counts"], report.get("before", {})
-    for name, words in _NUMBERS_OF_BACKFILL.items():
-        if counts.get(name):
-            number = counts[name] - before.get(name, 0)
-            earlier = f", {before[name]:,} before" if before.get(name) else ""
-            yield f"  {number:>9,}  {words[number != 1]}{earlier}"
-    if counts.get("candidates"):
+    from slowwave.jobs.backfill.plan import tally_of  # noqa: PLC0415 - only the screen of a backfill waits for it
+
+    yield from (f"  {number:>9,}  {told}" for number, told in tally_of(report["counts"], report.get("before", {})))
+    if report["counts"].get("candidates"):
         if options:
             yield f"A night over your own home does not look there: slowwave run consolidate --force{options}"
         else:
@@ -553,13 +500,13 @@ def _by_project(items: Sequence[dict[str, Any]]) -> str:
 # of an erasure: what was done, what would be done, what is told in any case
 _ERASED = {
     "erased": "Erased as a whole",
-    "replaced": "Taken out",
+    "replaced": "Taken out, by line",
     "forget": "Memories that went",
     "removed": "Removed, to be rebuilt",
 }
 _TO_ERASE = {
     "goes": "Would be erased as a whole",
-    "found": "Found, and would be taken out",
+    "found": "Found, and would be taken out, by line",
     "forget": "Memories that would go",
 }
 _WHOLE = ("goes", "erased")

@@ -11,15 +11,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from slowwave.cli.terminal import progress, say, warn
+from slowwave.cli.terminal import harmless, is_attended, progress, require_yes, say, warn
 from slowwave.context import SystemClock
-from slowwave.errors import DONE, SlowwaveError, UsageError
-from slowwave.files import private_folder, scheduler_folder
+from slowwave.errors import DONE, RefusedError, SlowwaveError, UsageError
+from slowwave.files import home_folder, private_folder, scheduler_folder
 from slowwave.quantities import counted
 from slowwave.service.deployments import (
     COUNTS_FOR,
@@ -27,6 +27,7 @@ from slowwave.service.deployments import (
     POOL,
     Document,
     as_switched,
+    from_home,
     in_pool,
     in_time_zone,
     read_project,
@@ -154,6 +155,9 @@ def configure_deploy(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pool", default=POOL, metavar="NAME", help=f"work pool of the deployments ({POOL})")
     parser.add_argument("--create-pool", action="store_true", help="make the pool (of processes) where it is missing")
     parser.add_argument(
+        "--replace", action="store_true", help="take over deployments of these names that another home or checkout made"
+    )
+    parser.add_argument(
         "--automations",
         action=argparse.BooleanOptionalAction,
         default=True,
@@ -172,7 +176,8 @@ def run_deploy(args: argparse.Namespace) -> int:
     if args.remove or args.apply:
         return _remove(args)
     zone = time_zone(args.timezone)
-    document = in_pool(in_time_zone(read_project(project_root()), zone), args.pool)
+    home = home_folder(os.environ)
+    document = from_home(in_pool(in_time_zone(read_project(project_root()), zone), args.pool), home)
     names = [d["name"] for d in document["deployments"]]
     os.environ.setdefault("DO_NOT_TRACK", "1")
     version = deployments.require_compatible(_api())
@@ -181,13 +186,14 @@ def run_deploy(args: argparse.Namespace) -> int:
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - a second that --help does not pay
 
     with get_client(sync_client=True) as client:
+        others = [] if args.replace else deployments.of_others(client, document, project_root(), home)
+        _require_leave(others, args.pool, str(client.api_url))
         progress(f"Looking for work pool {args.pool}")
         deployments.require_pool(client, args.pool, create=args.create_pool)
         progress(f"Loading {counted(len(names), 'flow')} as a worker would")
         deployments.require_entrypoints(d["entrypoint"] for d in document["deployments"])
         progress("Registering with Prefect")
         document = as_switched(document, deployments.switches(client, document))
-        before = deployments.deployed_elsewhere(client, document, project_root())
         _deploy(document)
         says = deployments.register_automations(client) if args.automations else []
         say(f"Deployed {', '.join(names)} to pool {args.pool} of {client.api_url} (Prefect {version}).")
@@ -195,16 +201,29 @@ def run_deploy(args: argparse.Namespace) -> int:
             say(line)
         for name in says:
             say(f"  automation  {name}")
-        if before:
-            warn(
-                f"until now these deployments of the server ran {before}: from now on every worker of pool {args.pool} "
-                "runs this one, over the home it works in; deploy --pool NAME keeps two apart"
-            )
         for doubt in deployments.doubts(client):
             warn(doubt)
         if not deployments.has_worker(client, args.pool):
             say(f"Next, start a worker of the pool, none is at work: {deployments.worker_command(args.pool)}")
     return DONE
+
+
+def _require_leave(others: Sequence[str], pool: str, api: str) -> None:
+    """Show what somebody else deployed by these names, if anything, and ask whether it may be replaced.
+
+    Raises:
+        RefusedError: it may not, or nobody is there to be asked.
+    """
+    if not others:
+        return
+    say(f"On {api} already, and not deployed from this checkout by this home:")
+    for line in others:
+        say(f"  {harmless(line)}")
+    say(f"From then on every worker of pool {pool} would run this checkout, over the home that it works in.")
+    apart = "deploy --pool NAME keeps two apart"
+    if not is_attended():
+        raise RefusedError(f"nothing was deployed: {len(others)} are not ours; --replace takes them over, {apart}")
+    require_yes("Replace them?", f"nothing was deployed; {apart}")
 
 
 def _remove(args: argparse.Namespace) -> int:

@@ -3,7 +3,8 @@
 Everything that a person decides is a transaction of its own with an id, and each can be taken back by it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -35,7 +36,7 @@ from slowwave.memory.folder import MemoryFolder, named
 from slowwave.memory.ledger import read_ledger, undone_in
 from slowwave.memory.model import Candidate
 from slowwave.memory.undo import undo
-from slowwave.observability.lessons import Ask, Dream, ask_of, ask_of_dream, remembered, urgency
+from slowwave.observability.lessons import Ask, Dream, Remembered, ask_of, ask_of_dream, in_words, remembered, urgency
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.settings import Settings
 
@@ -85,7 +86,21 @@ class TakenBack(msgspec.Struct, frozen=True, kw_only=True):
     edited: tuple[str, ...]  # files with later changes by people, which are kept beside
     memory: str  # the memory folder
     text: str  # all that in a sentence or two
+    what: tuple[tuple[str, str], ...] = ()  # each thing that was taken back, or stands again: its id, and what it was
     warnings: tuple[str, ...] = ()  # files of agents that could not be brought up to date
+
+
+class Meant(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody means who names something that is to be taken back, or to be had again."""
+
+    names: tuple[str, ...]  # dreams and decisions, one of each project
+    beyond: tuple[tuple[str, str], ...] = ()  # what else goes with them, oldest first: its id, and what it was
+    instead: str = ""  # how a person has what they dropped without all that, or ""
+
+    def refusal(self, name: str) -> str:
+        """Say that what somebody named does not go because more goes with it."""
+        ids = ", ".join(dict.fromkeys(one for one, _ in self.beyond))
+        return f"{name} would not go alone, with it {'go' if ',' in ids else 'goes'} {ids}: nothing was taken back"
 
 
 class Dropped(msgspec.Struct, frozen=True, kw_only=True):
@@ -296,25 +311,34 @@ class Desk:
             return "was dealt with"
         return "waits for more sessions"
 
-    def dreams_of(self, run: str, *, again: bool = False) -> tuple[str, ...]:
-        """Return of each project the oldest dream of a run that stands; to take it back takes the later ones back.
+    def meant(self, name: str, *, again: bool = False) -> Meant:
+        """Return what is taken back by the id of a dream, a decision, a night or a memory, and what else goes with it.
 
-        Of dreams that were taken back, with ``again``: all of them go and come together.
+        Of a night it is the oldest dream of each project, of a memory the last decision about it. With ``again`` it is
+        what was taken back, all of which goes and comes together.
+
+        Raises:
+            NotFoundError: several memories are called so.
         """
         every, _ = remembered(self.folders)
-        of = [
-            [d.id for d in one.dreams if d.run == run and d.is_undone == again and not d.is_by_person] for one in every
-        ]
-        return tuple(dreams[0] for dreams in of if dreams)
-
-    def resting_on(self, name: str) -> list[Dream]:
-        """Return the later dreams and decisions that are taken back together with a dream or decision, oldest first."""
-        for one in remembered(self.folders)[0]:
-            standing = [dream for dream in one.dreams if not dream.is_undone]
-            ids = [dream.id for dream in standing]
-            if name in ids:
-                return standing[ids.index(name) + 1 :]
-        return []
+        of_run = [[d for d in one.dreams if d.run == name and d.is_undone == again] for one in every]
+        names = tuple(dreams[0].id for dreams in of_run if dreams and not dreams[0].is_by_person)
+        with_it: list[tuple[str, str]] = []
+        instead = ""
+        if not names:
+            memory, decision = _last_decision(every, name, again=again)
+            names = (decision.id if decision else name,)
+            with_it = (
+                [(c.memory, f"{c.kind}: {c.text}") for c in decision.changes if c.memory != memory] if decision else []
+            )
+        if again:
+            return Meant(names=names)
+        for standing in ([dream for dream in one.dreams if not dream.is_undone] for one in every):
+            after = next((at for at, dream in enumerate(standing) if dream.id in names), len(standing))
+            if any(d.is_by_person and any(c.kind == "dropped" for c in d.changes) for d in standing[after : after + 1]):
+                instead = "To have its words back and nothing else undone, write them into MEMORY.md: your lines stay."
+            with_it += (line for d in standing[after + 1 :] if d.run != name for line in _lines_of(d, 1))
+        return Meant(names=names, beyond=tuple(with_it), instead=instead)
 
     def taken_back_at(self, name: str) -> str:
         """Return when a dream, a decision or the last dream of a run was taken back, ISO; "" where it was not."""
@@ -344,7 +368,7 @@ class Desk:
         folder = next((folder for folder in self.folders if _has(folder, name)), None)
         if folder is None:
             told = f"no dream {name} in {named(self.folders)}; slowwave nights lists what was dreamt and decided"
-            raise NotFoundError(self._as_memory(name) or told)
+            raise NotFoundError(self._undecided(name) or told)
         told = [dream for one in remembered([folder])[0] for dream in one.dreams]
         with beside_jobs(self.environ), held(folder.path, self.settings.consolidation.lock_stale):
             undone = undo(folder.path, name, self.clock.now(), force=force, again=again)
@@ -370,8 +394,32 @@ class Desk:
             edited=undone.edited,
             memory=str(folder.path),
             text=text,
+            what=self._what(folder, told, undone.dreams),
             warnings=tuple(self._bring(folder)),
         )
+
+    def _what(self, folder: MemoryFolder, every: Sequence[Dream], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """Return what dreams and decisions did, each in a line or a few, newest first."""
+        lines = [line for name in names for dream in every if dream.id == name for line in _lines_of(dream, _MOST_TOLD)]
+        notes = {one.id: one for one in read_candidates(folder.path)[0]} if not lines else {}
+        rejected = [event for event in read_ledger(folder.path) if event.event == "reject" and event.dream in names]
+        for event in rejected:
+            texts = dict.fromkeys(self.redact(notes[one].text) for one in event.candidates if one in notes)
+            lines += ((event.dream, f"you rejected: {text}") for text in texts)
+        return tuple(lines)
+
+    def _undecided(self, name: str) -> str:
+        """Say how a memory goes about which nothing was decided, if it is the id of one; else ""."""
+        if not (told := self._as_memory(name)):
+            return ""
+        brought = [
+            dream.id
+            for one in remembered(self.folders)[0]
+            for dream in one.dreams
+            if not dream.is_undone and any(change.memory.startswith(name) for change in dream.changes)
+        ]
+        whole = f"; slowwave memory undo {brought[-1]} takes back the whole dream that it is of" if brought else ""
+        return f"{told}, and you decided nothing about it that could be taken back{whole}"
 
     def _bring(self, folder: MemoryFolder) -> list[str]:
         """Let the files that agents read say what the memory folder says now; return which of them cannot."""
@@ -385,3 +433,40 @@ class Desk:
 def _has(folder: MemoryFolder, name: str) -> bool:
     book = read_book(folder.path)
     return name in book.refusals or name in book.dreams or name in undone_in(read_ledger(folder.path))
+
+
+# so many changes of one dream are told where it is taken back
+_MOST_TOLD = 5
+
+
+def _last_decision(every: Sequence[Remembered], name: str, *, again: bool) -> tuple[str, Dream | None]:
+    """Return the memory that is called so, by its id or the beginning of one, and the last decision about it, if any.
+
+    Raises:
+        NotFoundError: several memories are called so.
+    """
+    dreams = sorted((dream for one in every for dream in one.dreams), key=lambda dream: dream.at)
+    about = {c.memory: c.text for d in dreams for c in d.changes if name and c.memory.startswith(name)}
+    if len(about) > 1 and name not in about:
+        raise NotFoundError(several(name, about))
+    memory = name if name in about else next(iter(about), "")
+    decisions = [
+        dream
+        for dream in dreams
+        if dream.is_by_person and dream.is_undone == again and any(c.memory == memory for c in dream.changes)
+    ]
+    return memory, decisions[-1] if memory and decisions else None
+
+
+def _lines_of(dream: Dream, most: int) -> Iterator[tuple[str, str]]:
+    """Yield what a dream or a decision did: its id and how much, then up to so many changes, each by its memory."""
+    who = "you decided" if dream.is_by_person else "a dream"
+    if len(dream.changes) == 1:
+        (one,) = dream.changes
+        yield dream.id, f"{who}: {one.kind} {one.memory}: {one.text}"
+        return
+    yield dream.id, f"{who}: {in_words(Counter(change.kind for change in dream.changes))}"
+    told = dream.changes if len(dream.changes) <= most else dream.changes[: most - 1] if most > 1 else []
+    yield from ((change.memory, f"{change.kind}: {change.text}") for change in told)
+    if told and len(told) < len(dream.changes):
+        yield "", f"and {len(dream.changes) - len(told):,} more: slowwave nights show {dream.id}"

@@ -347,7 +347,7 @@ def sources_of(
     chosen = list(reversed(latest.values()))[: most * 2]
     found: dict[tuple[str, str], Source] = {}
     for checked in check_all(chosen, transcripts) if chosen else ():
-        around, before = said_at(checked, redact), _said_before(checked, redact)
+        around, before = said_at(checked, redact), said_before(checked, redact)
         source = Source(redact(checked.evidence.quote), around, before, printable(checked.path), checked.finding)
         # copies and forks of a session say the same again
         found.setdefault((source.quote, around), source)
@@ -427,7 +427,7 @@ def _given_back(value: Any, *, is_inside: bool = False) -> Iterator[str]:
             yield from _given_back(item, is_inside=is_inside)
 
 
-def _said_before(checked: Checked, redact: Callable[[str], str]) -> str:
+def said_before(checked: Checked, redact: Callable[[str], str]) -> str:
     """Return the end of the agent's last words in the lines before evidence, without secrets."""
     if checked.finding not in {"ok", "moved"} or checked.is_archived or names_row(checked.evidence.record):
         return ""

@@ -15,7 +15,7 @@ import msgspec
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.files import file_bytes
 from slowwave.memory.folder import OWN_FOLDER
-from slowwave.memory.model import CandidateOrigin, Category, Evidence
+from slowwave.memory.model import BY_PERSON, PASTED, QUOTED, Candidate, CandidateOrigin, Category, Evidence
 
 FILE = "ledger.jsonl"
 PATH = f"{OWN_FOLDER}/{FILE}"
@@ -191,3 +191,39 @@ def read_ledger(memory: Path) -> Sequence[Event]:
     except OSError as error:
         raise UnreadableError(path, error.strerror or "cannot be read") from error
     return parse_ledger(data, path)
+
+
+# Whose words were seen, for a person.
+
+# whose words a note is, for a person, where nothing says how they said them
+_SPEAKERS = {
+    "user_explicit": "typed, pasted or chosen in the session",
+    "user_correction": "typed as a correction",
+    "command_outcome": "commands showed it",
+    "assistant": "an agent said it",
+}
+# how a person said it, by what found it: what stands behind the extractor's name
+_WAYS = {
+    "said": "typed in the session",
+    "command": "typed behind /slowwave-remember or /slowwave-forget",
+    "choice": "chosen in a dialog of the session",
+    "recap": "said in a discussion of the session",
+}
+_DOUBTED = {PASTED: "pasted in the session, as it seems", QUOTED: "typed in the session, perhaps from somebody else"}
+
+
+def speaker(sighting: Sighting, candidates: Iterable[Candidate]) -> str:
+    """Say whose words showed something in a session, and how they were said where the candidates from there know it.
+
+    A session can show the same in several ways, which are all told; what a model found, tells of none.
+    """
+    plain = _SPEAKERS.get(sighting.origin, sighting.origin)
+    if sighting.origin != "user_explicit":
+        return plain
+    said = (sighting.dialect, sighting.session, sighting.origin, sighting.observed_at)
+    ways = {
+        _DOUBTED.get(one.doubt, "") or _WAYS.get(one.extractor.rpartition(":")[2], plain)
+        for one in candidates
+        if (one.session.dialect, one.session.id, one.origin, one.observed_at) == said and one.extractor != BY_PERSON
+    }
+    return " and ".join(sorted(ways)) or plain

@@ -170,6 +170,11 @@ def in_words(numbers: Mapping[Kind, int]) -> str:
     return ", ".join(parts) or "nothing new"
 
 
+def in_hundred(confidence: float) -> str:
+    """Say how many facts like one are worth keeping, as every screen counts them."""
+    return f"{100 * confidence:.0f} in 100 facts like it"
+
+
 def in_all(dreams: Iterable[Dream]) -> str:
     """Return how much dreams changed, and how much of it was taken back since: both, so that the numbers stay."""
     every = list(dreams)
@@ -464,7 +469,7 @@ def ask_of(folder: MemoryFolder, waiting: "Waiting", settings: ConsolidationSett
     if not waiting.asks and all(c.doubt in ("", *OF_VOICE) for c in waiting.fact.candidates):
         is_shown = waiting.fact.confidence >= settings.review_confidence
         least = settings.accept_confidence if is_shown else settings.review_confidence
-        why = f"less than {least:.0%} likely to be worth keeping: it waits for more sessions"
+        why = f"fewer than {in_hundred(least)} are worth keeping: it waits for more sessions"
     return Ask(
         kind="everywhere" if folder.is_global else "line" if waiting.fact.memory else "fact",
         project=folder.project,

@@ -49,11 +49,15 @@ def words(step: str) -> str:
     return _WORDS.get(step, step)
 
 
+# how many seconds what is left of a step takes at the least, by how many of its things are done
+LeftBy = Callable[[int], float]
+
+
 class Watcher(Protocol):
     """Somebody who is told how far a run is."""
 
-    def plan(self, step: str, total: int) -> None:
-        """Take note that a step is about to go over so many things."""
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
+        """Take note that a step is about to go over so many things; ``left`` where somebody set a pace."""
         ...
 
     def done(self, step: str, what: str) -> None:
@@ -64,7 +68,7 @@ class Watcher(Protocol):
 class Nobody:
     """Watches nothing."""
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
         """Do nothing."""
 
     def done(self, step: str, what: str) -> None:
@@ -193,13 +197,13 @@ class Noting:
         # steps may take turns: a backfill reads and lands
         self._steps: dict[str, tuple[int, int]] = {}
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
         """Note what begins, or keep it for later while another step is under way."""
         is_next = all(done >= of for done, of in self._steps.values())
         self._steps[step] = 0, total
         if is_next:
             self._note(step, 0, total)
-        self._other.plan(step, total)
+        self._other.plan(step, total, left)
 
     def done(self, step: str, what: str) -> None:
         """Note that one more is done."""

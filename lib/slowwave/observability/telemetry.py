@@ -14,7 +14,7 @@ import msgspec
 
 from slowwave.errors import ServerError, SettingsError
 from slowwave.observability.night import Night
-from slowwave.observability.progress import Watcher, words
+from slowwave.observability.progress import LeftBy, Watcher, words
 from slowwave.report import Report, Span, counted
 from slowwave.secrets.redactor import NAMELESS, logger_of
 from slowwave.settings import AlarmSettings, TelemetrySettings
@@ -154,10 +154,10 @@ class LoggedStages:
         """Note who else watches."""
         self._other = other
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
         """Log that a stage begins."""
         log.info("%s%s", words(step), f", in {total} parts" if total > 1 else "")
-        self._other.plan(step, total)
+        self._other.plan(step, total, left)
 
     def done(self, step: str, what: str) -> None:
         """Pass it on."""

@@ -3,8 +3,6 @@
 Nothing is changed, not even a folder made. A check that cannot be carried out is a check that failed.
 """
 
-import base64
-import json
 import os
 import re
 import shlex
@@ -12,7 +10,6 @@ import shutil
 import stat
 import subprocess
 import urllib.error
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -53,9 +50,9 @@ from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
 from slowwave.quantities import counted
 from slowwave.secrets.redactor import NAMELESS
-from slowwave.service.deployments import COUNTS_FOR, PASSES_OVER, server_doubts, worker_command
+from slowwave.service.deployments import COUNTS_FOR, HEARD_S, PASSES_OVER, server_doubts, worker_command, workers_here
 from slowwave.service.page_server import served_place
-from slowwave.service.server import HOST, is_healthy, kept_port, named_server
+from slowwave.service.server import HOST, asked, is_healthy, kept_port, named_server
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.discovery import find_projects
@@ -557,18 +554,18 @@ def _of_serve(environ: Mapping[str, str], release: str, now: datetime) -> Iterat
 
 
 def _of_server(api: str, release: str, auth: str, now: datetime) -> Iterator[Check]:
-    doubts = list(server_doubts(_asked(api, "/admin/settings", auth)))
+    doubts = list(server_doubts(asked(api, "/admin/settings", auth)))
     fix = doubts[0] if doubts else ""
     yield Check("prefect", ok=True, seen=f"{release}; the server at {api} answers", fix=fix)
     wanted = {"flows": {"name": {"any_": ["nightly"]}}, "sort": "NAME_ASC"}
-    nights: list[dict[str, Any]] = _asked(api, "/deployments/filter", auth, wanted) or []
+    nights: list[dict[str, Any]] = asked(api, "/deployments/filter", auth, wanted) or []
     if not nights:
         yield Check("schedule", ok=False, seen=f"the server at {api} has no deployment nightly", fix=_DEPLOY)
         return
     # people, or classes of machines, may have a pool each
     for nightly in nights:
         yield _schedule(nightly, _next_night(api, nightly, auth), now)
-        yield _worker(api, nightly, auth)
+        yield _worker(api, nightly, auth, now)
 
 
 def _next_night(api: str, nightly: Mapping[str, Any], auth: str) -> str:
@@ -579,7 +576,7 @@ def _next_night(api: str, nightly: Mapping[str, Any], auth: str) -> str:
         "sort": "EXPECTED_START_TIME_ASC",
         "limit": 1,
     }
-    runs: list[dict[str, Any]] = _asked(api, "/flow_runs/filter", auth, wanted) or []
+    runs: list[dict[str, Any]] = asked(api, "/flow_runs/filter", auth, wanted) or []
     return runs[0]["expected_start_time"][:16].replace("T", " ") if runs else ""
 
 
@@ -608,31 +605,32 @@ def _deployed(nightly: Mapping[str, Any], schedules: Sequence[Mapping[str, Any]]
     return max(times, default=datetime.min.replace(tzinfo=UTC))
 
 
-def _worker(api: str, nightly: Mapping[str, Any], auth: str) -> Check:
+def _worker(api: str, nightly: Mapping[str, Any], auth: str, now: datetime) -> Check:
     pool = nightly["work_pool_name"]
     if not pool:
         return Check("worker", ok=True, seen="nights run in slowwave serve")
-    found: dict[str, Any] | None = _asked(api, f"/work_pools/{quote(pool)}", auth)
+    found: dict[str, Any] | None = asked(api, f"/work_pools/{quote(pool)}", auth)
     if found and found["is_paused"]:
         return Check("worker", ok=False, seen=f"pool {pool} is paused", fix=f"prefect work-pool resume {pool}")
-    workers: list[dict[str, Any]] = _asked(api, f"/work_pools/{quote(pool)}/workers/filter", auth, {}) or []
-    online = [worker["name"] for worker in workers if worker["status"] == "ONLINE"]
-    if not online:
-        seen = f"no worker of pool {pool} is at work: no night will run"
-        return Check("worker", ok=False, seen=seen, fix=worker_command(pool))
-    return Check("worker", ok=True, seen=f"{len(online)} at work for pool {pool} ({COUNTS_FOR})")
+    workers: list[dict[str, Any]] = asked(api, f"/work_pools/{quote(pool)}/workers/filter", auth, {}) or []
+    if online := sum(worker["status"] == "ONLINE" for worker in workers):
+        return Check("worker", ok=True, seen=f"{online} at work for pool {pool} ({COUNTS_FOR})")
+    is_new = not workers and now - _deployed(nightly, nightly["schedules"]) < _FRESH
+    return _unheard(api, pool, is_new=is_new)
 
 
-def _asked(api: str, path: str, auth: str, body: Mapping[str, Any] | None = None) -> Any:
-    """Return what the server answers, None where it has no such thing."""
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{api}{path}", data=data, headers={"Content-Type": "application/json"})  # noqa: S310 - the operator's own address
-    if auth:
-        request.add_header("Authorization", f"Basic {base64.b64encode(auth.encode()).decode()}")
-    try:
-        with urllib.request.urlopen(request, timeout=_WAIT_S) as answer:  # noqa: S310 - as above
-            return json.loads(answer.read())
-    except urllib.error.HTTPError as error:
-        if error.code == 404:  # noqa: PLR2004 - HTTP's "not found"
-            return None
-        raise
+def _unheard(api: str, pool: str, *, is_new: bool) -> Check:
+    """Say what is with a pool of which the server hears no worker: one that starts is no fault."""
+    ages = workers_here(pool)
+    if ages and min(ages) < HEARD_S:
+        seen = f"starting: a worker of pool {pool} began here {min(ages):.0f} s ago, the server has yet to hear of it"
+        return Check("worker", ok=True, seen=seen, fix="wait: slowwave doctor says in a minute whether it is at work")
+    if ages:
+        seen = f"a worker of pool {pool} runs here, but the server at {api} does not hear from it: no night will run"
+        fix = "read what it says; PREFECT_API_URL has to be the same where it was started"
+        return Check("worker", ok=False, seen=seen, fix=fix)
+    if is_new:
+        seen = f"pool {pool} was deployed to a moment ago, and no worker of it was heard of yet"
+        return Check("worker", ok=True, seen=seen, fix=worker_command(pool))
+    seen = f"no worker of pool {pool} is at work: no night will run"
+    return Check("worker", ok=False, seen=seen, fix=worker_command(pool))

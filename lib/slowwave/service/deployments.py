@@ -1,6 +1,7 @@
 """The deployments of prefect.yaml, and the operator's time zone in place of the one that stands there."""
 
 import copy
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -61,8 +62,18 @@ def in_pool(document: Document, pool: str) -> Document:
     return moved
 
 
+# the tag of a deployment that says from which home it was deployed; hosts and containers may share one
+_HOME = "home "
 # how a deployment without a `pull` of its own goes to where its flows are
 _ENTERS = "prefect.deployments.steps.set_working_directory"
+
+
+def from_home(document: Document, home: Path) -> Document:
+    """Return a copy whose deployments say from which home they were deployed."""
+    marked = copy.deepcopy(document)
+    for deployment in marked["deployments"]:
+        deployment["tags"] = [*deployment.get("tags", ()), f"{_HOME}{home}"]
+    return marked
 
 
 def full_name(deployment: dict[str, Any]) -> str:
@@ -103,7 +114,8 @@ def time_zone(asked: str | None) -> str:
 POOL_TYPE = "process"
 _PAGE = 200
 # what a server makes of a worker that has ended, until then: three times the interval of its words (30 s)
-COUNTS_FOR = "a worker counts for 90 seconds after its last word"
+HEARD_S = 90
+COUNTS_FOR = f"a worker counts for {HEARD_S} seconds after its last word"
 # the description of a pool that was made here, by which it is known again when all is taken out
 MADE = "made by slowwave deploy"
 _UNTOLD = object()
@@ -179,6 +191,19 @@ def doubts(client: "SyncPrefectClient") -> Iterator[str]:
     yield from server_doubts(client.request("GET", "/admin/settings").json())
 
 
+def workers_here(pool: str) -> list[float]:
+    """Return for how many seconds each worker of a pool has run on this machine, whatever a server heard of it."""
+    import psutil  # noqa: PLC0415 - only who looks for a worker pays for it
+
+    ages: list[float] = []
+    for process in psutil.process_iter(["cmdline", "create_time"]):
+        words: list[str] = process.info["cmdline"] or []
+        is_worker = any(words[at : at + 2] == ["worker", "start"] for at in range(1, len(words)))
+        if is_worker and any(word.rpartition("=")[2] == pool for word in words):
+            ages.append(max(0.0, time.time() - process.info["create_time"]))
+    return ages
+
+
 def has_worker(client: "SyncPrefectClient", pool: str) -> bool:
     """Say whether a worker of a pool was heard of lately."""
     return any(worker.status == "ONLINE" for worker in client.read_workers_for_work_pool(pool))
@@ -217,20 +242,33 @@ def switches(client: "SyncPrefectClient", document: Document) -> Switches:
     return found
 
 
-def deployed_elsewhere(client: "SyncPrefectClient", document: Document, here: Path) -> str:
-    """Return the folder of another checkout whose deployments of the same names a server has, or ""."""
+def of_others(client: "SyncPrefectClient", document: Document, here: Path, home: Path) -> list[str]:
+    """Return what a server has by the names of a document that was not deployed from this folder and home.
+
+    Each is told in a line: its name, what it runs, from which home and when. What names no home, as deployments did
+    before, is taken for this one's where it runs this folder.
+    """
     from prefect.exceptions import ObjectNotFound  # noqa: PLC0415 - as above
 
+    found: list[str] = []
     for wanted in document["deployments"]:
-        try:
-            steps = client.read_deployment_by_name(full_name(wanted)).pull_steps or []
-        except ObjectNotFound:
-            continue
-        for step in steps:
-            folder = step.get(_ENTERS, {}).get("directory", "")
-            if folder and Path(folder) != here:
-                return folder
-    return ""
+        name = full_name(wanted)
+        with suppress(ObjectNotFound):
+            there = client.read_deployment_by_name(name)
+            folders = [str(step[_ENTERS].get("directory", "")) for step in there.pull_steps or () if _ENTERS in step]
+            folder = "".join(folders[:1])
+            by = next((tag.removeprefix(_HOME) for tag in there.tags if tag.startswith(_HOME)), "")
+            if folder == str(here) and by in ("", str(home)):
+                continue
+            on = [str(getattr(one.schedule, "cron", "")) for one in there.schedules if one.active]
+            parts = (
+                f"runs {folder}" if folder else "was not made by slowwave deploy",
+                f"deployed from home {by}" if by else "",
+                f"pool {there.work_pool_name}" if there.work_pool_name else "no pool",
+                f"at {', '.join(filter(None, on))}" if any(on) else "on no schedule",
+            )
+            found.append(f"{name}: {', '.join(filter(None, parts))}")
+    return found
 
 
 def automations() -> list["AutomationCore"]:

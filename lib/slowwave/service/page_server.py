@@ -143,7 +143,8 @@ class Pages:
     def _done(self, desk: Desk, given: Mapping[str, str]) -> str:
         verb, name = given.get("do", ""), given.get("id", "")
         if verb == "undo":
-            return desk.take_back(name).text
+            meant = desk.meant(name)
+            return meant.refusal(name) if meant.beyond else desk.take_back(name).text
         of_message = verb == "message"
         verb = "reject" if of_message else verb
         chosen: list[Verb] = [one for one in VERBS if one == verb]

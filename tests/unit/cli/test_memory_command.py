@@ -62,7 +62,9 @@ def test_list_prints_one_object_a_line_with_every_promised_field(
     assert "We use npm [replaced]" in every
     assert "%" not in every
     for command in ("why", "show"):
-        assert "likely to be worth keeping: 90%" in _run(capsys, house, command, _id_of(house, "We use bun"))
+        assert "almost surely worth keeping (90 in 100 facts like it are)" in _run(
+            capsys, house, command, _id_of(house, "We use bun")
+        )
 
 
 def test_the_list_as_json_holds_what_the_list_shows(house: House, capsys: pytest.CaptureFixture[str]) -> None:
@@ -138,7 +140,7 @@ def test_what_was_taken_back_is_there_again_byte_for_byte_and_can_be_taken_back_
     first, dream = read_book(house.memory).dreams  # both of them of this run
     before, book = visible_files(house.memory), read_book(house.memory)
     told = _run(capsys, house, "undo", run)
-    assert f"To have it again: slowwave memory undo {run} --again --memory {house.memory}" in told
+    assert f"If that was a mistake: slowwave memory undo {run} --again --memory {house.memory}" in told
     assert read_book(house.memory).active == []
     for name in (run, dream):
         assert f"{name} was taken back already, 20" in _run(capsys, house, "undo", name, code=3)
@@ -176,7 +178,8 @@ def test_who_takes_a_decision_back_is_told_before_what_else_goes_with_it(
     undo = [*command, first, "--memory", str(house.memory)]
     assert main(undo) == 4
     out, err = capsys.readouterr()
-    assert f"{last}  you decided: 1 dropped" in out
+    assert f"{last}  you decided: dropped " in out
+    assert "your lines stay" in out
     assert "nothing was taken back" in err
     assert read_book(house.memory).dreams[-1] == last
     assert main(undo) == 0
@@ -185,6 +188,49 @@ def test_who_takes_a_decision_back_is_told_before_what_else_goes_with_it(
     _run(capsys, house, "undo", first, "--again")
     assert main([*command, last, "--memory", str(house.memory)]) == 0  # nothing rests on it: nobody is asked
     assert main([*command, first, "--memory", str(house.memory), "--yes"]) == 0
+
+
+@pytest.mark.parametrize("command", [["memory", "undo"], ["review", "undo"]])
+def test_where_nobody_can_be_asked_nothing_goes_that_was_not_named(
+    house: House, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    house.extract(house.candidate("Never push on a Friday", session="c"), house.candidate("Use tabs", session="c"))
+    (night,) = house.dream().dream_ids
+    names = [_id_of(house, text) for text in ("Never push on a Friday", "Use tabs")]
+    for name in names:
+        _run(capsys, house, "drop", name)
+    first, last = read_book(house.memory).dreams[-2:]
+    before = visible_files(house.memory)
+    undo = [*command, first, "--memory", str(house.memory)]
+    for more in ([], ["--json"]):
+        assert main([*undo, *more]) == 4
+        assert f"with it goes {last}: nothing was taken back; --yes" in capsys.readouterr().err
+    assert main([*command, night, "--memory", str(house.memory)]) == 4
+    assert f"with it go {first}, {last}: nothing" in capsys.readouterr().err
+    assert visible_files(house.memory) == before
+    assert main([*undo, "--yes"]) == 0
+    out, _ = capsys.readouterr()
+    for dream, name in ((first, names[0]), (last, names[1])):
+        assert f"\n  {dream}  you decided: dropped {name}: " in out
+    assert f"If that was a mistake: slowwave memory undo {first} --again" in out
+
+
+def test_undo_takes_the_id_of_a_memory_for_the_last_decision_about_it(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house.extract(house.candidate("Never push on a Friday", session="c"), house.candidate("Use tabs", session="c"))
+    house.dream()
+    friday, tabs = (_id_of(house, text) for text in ("Never push on a Friday", "Use tabs"))
+    _run(capsys, house, "drop", friday)
+    (drop,) = read_book(house.memory).dreams[-1:]
+    assert f"{drop}  you decided: dropped {friday}: Never" in _run(capsys, house, "undo", friday[:8])
+    assert _id_of(house, "Never push on a Friday") == friday
+    _run(capsys, house, "undo", friday, "--again")
+    assert friday not in _run(capsys, house, "list")
+    _run(capsys, house, "undo", friday)
+    _run(capsys, house, "drop", friday, tabs)  # one decision about both
+    assert main(["memory", "undo", friday, "--memory", str(house.memory)]) == 4
+    assert f"with it goes {tabs}: nothing" in capsys.readouterr().err
 
 
 def test_what_was_taken_back_is_not_put_over_what_came_since(house: House, capsys: pytest.CaptureFixture[str]) -> None:
@@ -287,7 +333,7 @@ def test_facts_between_the_thresholds_are_shown_with_reason_and_evidence(
     assert rows[0]["reason"] == "confidence 0.45 is below 0.6: waits for more evidence"
     assert rows[0]["evidence"][0]["quote"] == "The cache is slow"
     shown = _run(capsys, house, "review", "show", rows[0]["id"][:6])
-    assert " · likely to be worth keeping: 45%  " in shown
+    assert "worth keeping" not in shown.partition("why it waits")[0]  # that is said once
     assert "    | The cache is slow" in shown
     assert "claude c" in shown
 
@@ -456,7 +502,7 @@ def test_drop_takes_one_memory_out_at_once_for_good_and_undo_brings_it_back(
     house.dream()
     assert [m.text for m in read_book(house.memory).active] == ["Never push on a Friday"]
     dream = re.findall(r"memory undo (\S+)", told)[0]
-    assert f"Taken back: {dream}" in _run(capsys, house, "undo", dream)
+    assert f"Taken back: {dream}" in _run(capsys, house, "undo", dream, "--yes")
     assert visible_files(house.memory)["MEMORY.md"] == before["MEMORY.md"]
     assert _id_of(house, "We use bun") == name
 
@@ -489,6 +535,25 @@ def test_why_says_how_it_was_said(
     assert f"claude c  {said}\n" in _run(capsys, house, "why", _id_of(house, "Use tabs"))
 
 
+def test_why_shows_what_the_agent_had_said_before_as_review_does(
+    house: House, capsys: pytest.CaptureFixture[str]
+) -> None:
+    doubted = msgspec.structs.replace(house.candidate("Use tabs", session="c"), doubt=PASTED)
+    house.extract(doubted)
+    house.dream()
+    path = Path(doubted.evidence[0].path)
+    asked = {"role": "assistant", "content": [{"type": "text", "text": "Tabs or spaces? My token is sk-no"}]}
+    path.write_bytes(json.dumps({"type": "assistant", "message": asked}).encode() + b"\n" + path.read_bytes())
+    args = ("--memory", str(house.memory))
+    assert main(["review", "show", doubted.id, *args]) == 0
+    (line,) = [one.strip() for one in capsys.readouterr().out.splitlines() if "the agent: Tabs" in one]
+    assert main(["review", "accept", doubted.id, *args]) == 0
+    capsys.readouterr()
+    told = _run(capsys, house, "why", _id_of(house, "Use tabs"))
+    assert [one.strip() for one in told.splitlines() if "the agent:" in one] == [line]
+    assert told.index(line) < told.index("           > Use tabs")
+
+
 def test_why_tells_each_decision_in_order_also_what_was_taken_back_and_brought_back(
     house: House, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -516,7 +581,7 @@ def test_what_a_person_took_out_stays_out_when_the_night_that_learnt_it_is_taken
     house.extract(house.candidate("Never push on a Friday", session="c"), house.candidate("Use tabs", session="c"))
     (night,) = house.dream().dream_ids
     _run(capsys, house, "drop", _id_of(house, "Never push on a Friday"), earlier)
-    told = _run(capsys, house, "undo", night)
+    told = _run(capsys, house, "undo", night, "--yes")
     assert "it stays dropped: Never push on a Friday" in told
     assert f"it is there again: We use bun (slowwave memory drop {earlier})" in told
     house.extract(

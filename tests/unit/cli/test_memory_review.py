@@ -199,14 +199,14 @@ def test_what_only_waits_for_evidence_is_counted_and_not_put_before_a_person(hou
     assert shown.splitlines()[-1] == f"3 facts wait: 1 for you, 2 for more sessions; {how}"
     every = memory("review", "list", "--all")
     for least, text in ((60, "The cache is slow"), (20, "Perhaps the cache is a queue")):
-        why = f"Less than {least}% likely to be worth keeping: it waits for more sessions (1):"
+        why = f"Fewer than {least} in 100 facts like it are worth keeping: it waits for more sessions (1):"
         assert f"  {why}\n  - p: {text}\n" in every
     assert every.splitlines()[-1] == "3 facts wait: 1 for you, 2 for more sessions"
     assert [row["is_worth_it"] for row in waiting(memory)] == [True, False]
     rows = [json.loads(line) for line in memory("review", "list", "--all", "--json").splitlines()]
-    assert [row["why"].partition(" likely")[0] for row in rows[1:]] == ["less than 60%", "less than 20%"]
+    assert [row["why"].partition(" in")[0] for row in rows[1:]] == ["fewer than 60", "fewer than 20"]
     unsure = memory("review", "show", rows[2]["id"])
-    assert "why it waits: less than 20% likely" in unsure
+    assert "why it waits: fewer than 20 in 100 facts" in unsure
 
 
 def test_where_nothing_waits_for_a_person_what_waits_for_sessions_is_listed_all_the_same(
@@ -394,7 +394,9 @@ def test_an_id_of_which_several_begin_alike_or_nobody_is_asked_is_told_with_what
     house.dream()
     told = memory("review", "reject", "abc", code=3)
     assert f"2 ids begin with 'abc', write more of the one you mean: abc1 ({RULE}), abc2 ({OTHER})" in told
-    assert "less than 20% likely to be worth keeping: it waits for more sessions" in memory("review", "show", "abd")
+    assert "fewer than 20 in 100 facts like it are worth keeping: it waits for more sessions" in memory(
+        "review", "show", "abd"
+    )
     memory("review", "accept", "abc1")
     assert "belongs to memory" in memory("review", "show", "abc1", code=3)
 

@@ -44,6 +44,16 @@ def test_nights_without_news_are_one_line_until_somebody_asks_for_all(
 
 
 @pytest.mark.usefixtures("own_home")
+def test_only_nights_are_counted_as_nights(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "projects").mkdir()
+    for day, job in enumerate(("nightly", "backfill", "retain", "backfill", "nightly")):
+        append_night(os.environ, a_night(day, job=job))
+    assert main(["nights", "--store", str(tmp_path)]) == 0
+    told = "2 nights, 2 runs of backfill, 1 run of retain without news, 1 to 5 March 2026 (--all shows each)\n"
+    assert capsys.readouterr().out == told
+
+
+@pytest.mark.usefixtures("own_home")
 def test_one_night_tells_what_it_left_out_as_its_own_screen_did(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from slowwave.cli import main
-from slowwave.cli.progress import Bars, Patient
+from slowwave.cli.progress import Bars, Going, Patient
 from slowwave.cli.run import shown_progress
+from slowwave.jobs.backfill.folder import Pace
 from slowwave.observability.progress import Nobody, watched_by, watcher, words
 
 
@@ -157,3 +158,62 @@ def test_what_is_told_of_a_stage_stands_below_its_name_where_two_are_at_work(
         "  2 of 2  ...-far-far-far-far-far-far-far-far-away",
         "Adding what was found",
     ]
+
+
+class Ticking:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 50.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_how_long_a_step_still_takes_comes_from_its_pace_and_is_left_out_while_nothing_tells() -> None:
+    clock = Ticking()
+    unknown, paced = Going(20, None, clock), Going(20, Pace(sessions=0.1).left_of([1] * 20), clock)
+    assert (str(unknown), str(paced)) == ("", "0:03:10 left")  # nobody waits behind the last one
+    clock.now += 1
+    for going in (unknown, paced):
+        going.on()
+    # one that was read at once says nothing about the others; the pace does, and counts down until the next one
+    assert (str(unknown), str(paced)) == ("", "0:03:10 left")
+    clock.now += 7
+    assert str(paced) == "0:03:03 left"
+    for _ in range(19):
+        clock.now += 10
+        unknown.on()
+        paced.on()
+    assert (str(unknown), str(paced)) == ("", "")
+
+
+def test_how_long_a_step_still_takes_comes_from_how_fast_it_went_where_that_is_slower_than_the_pace() -> None:
+    clock = Ticking()
+    free, paced = Going(10, None, clock), Going(10, Pace(sessions=10).left_of([1] * 10), clock)
+    for _ in range(5):
+        clock.now += 2
+        free.on()
+        paced.on()
+    assert (str(free), str(paced)) == ("0:00:10 left", "0:00:10 left")
+    clock.now += 30
+    assert str(free) == "0:00:00 left"
+
+
+def test_a_pace_of_bytes_knows_which_sessions_are_left() -> None:
+    left = Pace(megabytes=1.0).left_of([5_000_000, 1_000_000, 2_000_000, 9_000_000])
+    assert left is not None
+    assert [left(done) for done in range(5)] == [8.0, 8.0, 3.0, 2.0, 0.0]
+    assert Pace().left_of([1]) is None
+
+
+def test_the_bar_of_a_paced_step_shows_how_long_it_still_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with shown_progress("auto", quiet=False):
+        watcher().plan("read", 3, Pace(sessions=0.01).left_of([1, 1, 1]))
+        watcher().done("read", "-p")
+    assert " 0:03:20 left" in terminal.getvalue()
+    assert "-:--:--" not in terminal.getvalue()

@@ -11,9 +11,12 @@ import pytest
 from slowwave.cli import main
 from slowwave.cli.screen import lines_of_backfill as lines
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE, USAGE
+from slowwave.jobs.backfill import plan
 from slowwave.jobs.backfill.folder import Folder
 from slowwave.jobs.backfill.plan import TO_READ, Kind
+from slowwave.jobs.backfill.shard import Reader
 from slowwave.observability.progress import begun, end_note, write_note
+from tests.unit.extraction.talk import Talk
 from tests.unit.jobs.backfill.rig import World, filled
 
 
@@ -48,7 +51,9 @@ def test_a_preview_a_run_its_coverage_and_its_rollback(world: World, capsys: pyt
     _, words, _ = run(world, capsys, "--coverage")
     assert "100 % of 4 sessions" in words
     _, words, _ = run(world, capsys, "--rollback", done["run_id"])
-    assert "1  piece was taken back" in words
+    assert "1  project from which it was taken back" in words
+    assert re.search(r"rolled-back  code-p0: \d+ facts", words)
+    assert "piece" not in words
     assert world.memories() == {}
 
 
@@ -121,13 +126,39 @@ def test_whatever_is_not_read_of_a_range_is_shown():
     assert sum(line.split()[0] == "7" for line in list(lines(report))[1:]) == len(counts)
 
 
+def test_the_numbers_of_a_resumed_run_add_up_to_its_range(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    world.write(Talk(id="short").person("hi"), project="p0", days_ago=0)
+    world.write(Talk(id="brief").person("hi"), project="p1", days_ago=0)
+    monkeypatch.setattr(plan.cut, "__kwdefaults__", {"most_sessions": 2, "enough_bytes": 1 << 30})
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Reader, "tell", stop)
+        assert (
+            main(["run", "backfill", "--direct", "--store", str(world.store), "--set", "extraction.ended_after=900d"])
+            != 0
+        )
+    (name,) = re.findall(r"--resume (\S+)", capsys.readouterr().err)
+    folder = Folder(world.root / "state" / "slowwave" / "backfills" / name)
+    Reader(folder.path, 0, world.environ).read(0)
+    assert main(["run", "backfill", "--direct", "--resume", name]) == DONE
+    shown = capsys.readouterr().out
+    assert "piece" not in shown
+    numbers = [(int(n), told) for n, told in re.findall(r"^ +(\d+)  (\S.*)$", shown, re.MULTILINE)]
+    whole, shares = numbers[0], [one for one in numbers[1:] if "fact" not in one[1]]
+    assert whole == (6, "sessions are in the range")
+    assert sum(number for number, _ in shares) == 6
+    assert shares == [(4, "of them were read: 2 now, 2 before"), (2, "are not ready yet: a night reads them later")]
+
+
 def test_what_is_so_of_many_projects_is_told_once():
-    items = [
-        {"target": f"/m{n}", "action": "rolled-back", "reason": "1 piece taken back", "project": f"/m{n}"}
-        for n in range(20)
-    ]
+    items = [{"target": f"/m{n}", "action": "rolled-back", "reason": "1 fact", "project": f"/m{n}"} for n in range(20)]
     report: dict[str, Any] = {"run_id": "b1", "items": items, "counts": {}, "failures": [], "warnings": []}
-    assert list(lines(report))[1:] == ["  rolled-back  1 piece taken back in each of 20 projects"]
+    assert list(lines(report))[1:] == ["  rolled-back  1 fact in each of 20 projects"]
 
 
 def test_the_status_of_one_that_is_taken_back_in_part(world: World, capsys: pytest.CaptureFixture[str]):

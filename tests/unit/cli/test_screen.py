@@ -167,7 +167,7 @@ def test_what_waits_for_a_person_is_counted_beside_what_waits_for_more_sessions(
     shown = screen(Report("nightly", "r1", counts={"waiting": 5}, learned=learned(asks=asks)))
     assert "Waiting for you: 2" in shown
     told = {**learned(asks=asks), "bar": 0.6}
-    less = "less than 60% likely to be worth keeping; likelier ones are kept, also of one session"
+    less = "fewer than 60 in 100 facts like these are worth keeping; likelier ones are kept, also of one session"
     one_line = " ".join(screen(Report("nightly", "r1", counts={"waiting": 5}, learned=told)).split())
     assert f"5 facts wait: 2 for you, 3 for more sessions ({less})" in one_line
     assert "In numbers: 5 facts wait: 2 for you, 3 for more sessions\n" in shown
@@ -183,7 +183,7 @@ def test_sessions_that_were_archived_for_one_reason_are_told_by_project_and_with
 
 def test_what_was_left_out_is_counted_in_words():
     shown = screen(Report("extract", counts={"redacted": 2, "too_unsure": 1, "bytes_read": 9}))
-    left = "2 secrets, each replaced by a fingerprint, 1 remark too unsure to be noted, kept nowhere"
+    left = "2 secrets in messages and commands, noted as marks, 1 remark too unsure to be noted, kept nowhere"
     assert f"Left out: {left}\n" in shown
     assert "Left out" not in screen(Report("extract", counts={"bytes_read": 9}))
 

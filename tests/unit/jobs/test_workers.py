@@ -22,7 +22,7 @@ from slowwave.jobs.portions import (
 )
 from slowwave.jobs.steps import consolidate
 from slowwave.jobs.story import chosen_projects, run_job
-from slowwave.observability.progress import watched_by
+from slowwave.observability.progress import LeftBy, watched_by
 from slowwave.report import Report
 from slowwave.samples import build
 from slowwave.settings import load_settings
@@ -136,7 +136,7 @@ class Heard:
     def __init__(self, heard: list[str]) -> None:
         self.heard = heard
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
         pass
 
     def done(self, step: str, what: str) -> None:

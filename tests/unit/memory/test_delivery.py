@@ -537,6 +537,20 @@ def test_why_claude_code_does_not_load_memory_by_itself_is_told(tmp_path: Path) 
     assert reach_of(project, Register(), work.environ) == {"claude": "loads MEMORY.md by itself"}
 
 
+def test_where_claude_code_looks_instead_is_told_only_where_somebody_can_work(tmp_path: Path) -> None:
+    work = Work(tmp_path)
+    elsewhere = work.memory.parents[1] / "imported" / "memory"
+    project = msgspec.structs.replace(work.project("claude 2.1.100"), memory=elsewhere)
+    how = f"slowwave install writes it into {LOCAL} of the project"
+    told = f"loads {work.memory} where it works in {work.root}, and not this memory; {how}"
+    assert reach_of(project, Register(), work.environ) == {"claude": told}
+    # its folder is on another machine: nothing can be done about it
+    gone = msgspec.structs.replace(project, root="D:\\tern")
+    assert reach_of(gone, Register(), work.environ) == {
+        "": "nothing is put into D:\\tern: no such folder on this machine"
+    }
+
+
 def test_a_folder_that_nothing_is_put_into_is_named_with_who_has_the_memory_all_the_same(tmp_path: Path) -> None:
     work = Work(tmp_path)
     work.root.chmod(0o777)

@@ -105,7 +105,8 @@ def test_a_decision_in_review_is_a_persons_and_the_inbox_tells_what_is_worth_the
     environ = {"XDG_STATE_HOME": str(house.folder.parent / "state")}
     asks, problems = asked([folder(house)], LIMITS, house.clock.now(), environ)
     assert problems == []
-    too_weak = f"less than {LIMITS.accept_confidence:.0%} likely to be worth keeping: it waits for more sessions"
+    least = f"{100 * LIMITS.accept_confidence:.0f} in 100"
+    too_weak = f"fewer than {least} facts like it are worth keeping: it waits for more sessions"
     assert [(ask.text, ask.why, ask.is_worth_it) for ask in asks] == [
         ("Never push on Fridays", "it reads like pasted text: only you can say whether you meant it yourself", True),
         ("The cache is slow", too_weak, False),

@@ -3,6 +3,8 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -195,6 +197,29 @@ def test_a_schedule_without_runs_is_to_be_waited_for_in_the_first_minutes_after_
             check = scheduled(nightly=[nightly], runs=[])["schedule"]
             assert (check.ok, check.fix.startswith("wait: ")) == (is_well, is_well)
             assert is_well or "the server has made no run for it" in check.seen
+
+
+@pytest.mark.parametrize("workers", [[], [{"name": "w", "status": "OFFLINE"}]])
+def test_a_worker_that_began_here_a_moment_ago_is_starting_and_one_that_nobody_hears_is_wrong(
+    monkeypatch: pytest.MonkeyPatch, workers: list[dict[str, str]]
+) -> None:
+    command = [sys.executable, "-c", "input()", "prefect", "worker", "start", "--pool", "slowwave"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        try:
+            starting = scheduled(workers=workers)["worker"]
+            assert (starting.ok, starting.fix.startswith("wait: ")) == (True, True)
+            assert starting.seen.startswith("starting: a worker of pool slowwave began here ")
+            monkeypatch.setattr(checks, "HEARD_S", 0)
+            unheard = scheduled(workers=workers)["worker"]
+            assert (unheard.ok, "does not hear from it" in unheard.seen) == (False, True)
+        finally:
+            process.terminate()
+
+
+def test_right_after_a_deploy_a_worker_is_yet_to_be_started() -> None:
+    on = {"active": True, "schedule": {"cron": "30 3 * * *", "timezone": "UTC"}, "updated": "2026-03-09T06:29:20Z"}
+    check = scheduled(nightly=[{**NIGHTLY, "schedules": [on]}], workers=[])["worker"]
+    assert (check.ok, "prefect worker start" in check.fix) == (True, True)
 
 
 def test_a_worker_that_counts_says_for_how_long_it_does() -> None:

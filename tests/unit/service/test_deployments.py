@@ -4,6 +4,7 @@ Prefect ignores unknown keys of a deployment without a word, and loads a placeho
 """
 
 import os
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,10 +23,11 @@ from slowwave.service.deployments import (
     COUNTS_FOR,
     Deployed,
     as_switched,
-    deployed_elsewhere,
+    from_home,
     full_name,
     in_pool,
     in_time_zone,
+    of_others,
     read_project,
     time_zone,
 )
@@ -215,22 +217,73 @@ def back_again() -> Any:
     os.chdir(before)
 
 
-def test_deployments_of_another_checkout_are_named_before_they_are_taken_over(tmp_path: Path) -> None:
-    class Server:
-        def __init__(self, folder: Path) -> None:
-            self._step = {"prefect.deployments.steps.set_working_directory": {"directory": str(folder)}}
+class Server:
+    """Has a nightly that somebody deployed from a folder."""
 
-        def read_deployment_by_name(self, name: str) -> Any:
-            if not name.startswith("nightly/"):
-                raise ObjectNotFound(ValueError(name))
-            return SimpleNamespace(pull_steps=[self._step])
+    api_url = "http://127.0.0.1:4200/api"
 
-    document = read_project(project_root())
-    found = {
-        folder: deployed_elsewhere(cast("Any", Server(folder)), document, tmp_path)
-        for folder in (tmp_path, tmp_path / "b")
-    }
-    assert found == {tmp_path: "", tmp_path / "b": str(tmp_path / "b")}
+    def __init__(self, folder: Path | None, by: str = "") -> None:
+        step = {"prefect.deployments.steps.set_working_directory": {"directory": str(folder)}}
+        schedule = SimpleNamespace(active=True, slug="nightly", schedule=SimpleNamespace(cron="30 3 * * *"))
+        self._nightly = SimpleNamespace(
+            pull_steps=[step] if folder else None,
+            tags=["slowwave", *([f"home {by}"] if by else [])],
+            schedules=[schedule],
+            work_pool_name="slowwave",
+        )
+
+    def read_deployment_by_name(self, name: str) -> Any:
+        if not name.startswith("nightly/"):
+            raise ObjectNotFound(ValueError(name))
+        return self._nightly
+
+
+def test_deployments_of_another_checkout_or_home_are_named_before_they_are_taken_over(tmp_path: Path) -> None:
+    document, other = from_home(read_project(project_root()), Path("/home/me")), tmp_path / "b"
+    assert "home /home/me" in document["deployments"][0]["tags"]
+
+    def found(folder: Path | None, by: str = "") -> list[str]:
+        return of_others(cast("Any", Server(folder, by)), document, tmp_path, Path("/home/me"))
+
+    assert found(tmp_path) == found(tmp_path, "/home/me") == []
+    then = "pool slowwave, at 30 3 * * *"
+    assert found(other) == [f"nightly/nightly: runs {other}, {then}"]
+    assert found(tmp_path, "/home/you") == [f"nightly/nightly: runs {tmp_path}, deployed from home /home/you, {then}"]
+    assert found(None) == [f"nightly/nightly: was not made by slowwave deploy, {then}"]
+
+
+def test_what_another_home_deployed_is_not_replaced_without_being_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done: list[str] = []
+
+    def doing(what: str, answer: Any = None) -> Callable[..., Any]:
+        def do(*_given: Any, **_how: Any) -> Any:
+            done.extend([what] if what else [])
+            return answer
+
+        return do
+
+    there = nullcontext(Server(project_root(), "/home/you"))
+    for name, what, answer in (
+        ("slowwave.service.deployments.require_compatible", "", "3"),
+        ("slowwave.service.deployments.require_pool", "pool", None),
+        ("slowwave.service.deployments.require_entrypoints", "", None),
+        ("slowwave.service.deployments.doubts", "", ()),
+        ("slowwave.service.deployments.has_worker", "", True),
+        ("slowwave.cli.service._api", "", Server.api_url),
+        ("slowwave.cli.service._deploy", "deployed", None),
+        ("prefect.client.orchestration.get_client", "", there),
+    ):
+        monkeypatch.setattr(name, doing(what, answer))
+    deploy = ["deploy", "--timezone", "UTC", "--no-automations"]
+    assert main(deploy) == 4
+    out, err = capsys.readouterr()
+    assert "deployed from home /home/you" in out
+    assert "nothing was deployed: 1 are not ours; --replace takes them over" in err
+    assert done == []
+    assert main([*deploy, "--replace"]) == 0
+    assert done == ["pool", "deployed"]
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,10 @@ that all of them see. Every file in it is written whole and renamed, so a kill l
 
 import json
 import shutil
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -29,6 +30,8 @@ from slowwave.settings import Settings
 from slowwave.stores.projects import Project
 
 VERSION = 1
+# of so many sessions it is told why they were passed over, of more only how many they are
+MOST_LATER = 10
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -47,8 +50,21 @@ class Wanted(msgspec.Struct, frozen=True):
 class Pace(msgspec.Struct, frozen=True):
     """How fast the whole run may read; 0 sets no limit."""
 
-    sessions: float = 0.0
-    megabytes: float = 0.0
+    sessions: float = 0.0  # a second
+    megabytes: float = 0.0  # a second
+
+    def seconds(self, size: int) -> float:
+        """Return how long it makes the next session wait behind one of so many bytes."""
+        by_bytes = size / (self.megabytes * 1e6) if self.megabytes else 0.0
+        return max(1 / self.sessions if self.sessions else 0.0, by_bytes)
+
+    def left_of(self, sizes: Sequence[int]) -> Callable[[int], float] | None:
+        """Return what tells how long it makes the rest of some sessions take at the least; None without a limit."""
+        if not (self.sessions or self.megabytes):
+            return None
+        # behind the last one nobody waits
+        after = list(accumulate(self.seconds(size) for size in reversed(sizes[:-1])))
+        return lambda done: after[-max(1, done)] if max(1, done) <= len(after) else 0.0
 
 
 class Seed(msgspec.Struct, frozen=True):
@@ -120,6 +136,7 @@ class Result(msgspec.Struct):
     failures: dict[str, list[Failure]] = {}  # sessions that could not be read, by the file that remembers them
     counts: dict[str, int] = {}  # the counters of its report
     failed: list[str] = []  # the same failures in words
+    later: list[str] = []  # sessions that were passed over, and why; of many the first few
     warnings: list[str] = []  # what else is to be told
     unknown_types: dict[str, int] = {}  # records by a type that this version does not know
     asked: Asked = msgspec.field(default_factory=Asked)  # of its answers
@@ -285,9 +302,15 @@ class Folder:
 
 def left_of(run: Folder, plan: Plan) -> int:
     """Return how many sessions of a run are still to be read."""
+    return len(sizes_left(run, plan))
+
+
+def sizes_left(run: Folder, plan: Plan) -> list[int]:
+    """Return the sizes of the sessions of a run that are still to be read, in their order."""
     left = {number for number in range(plan.pieces) if not run.has(number)}
     shards = (run.shard(number) for number in range(plan.shards)) if left else ()
-    return sum(len(piece.sessions) for shard in shards for piece in shard.pieces if piece.number in left)
+    pieces = (piece for shard in shards for piece in shard.pieces if piece.number in left)
+    return [session.size for piece in pieces for session in piece.sessions]
 
 
 def _parsed(path: Path, kind: type[T]) -> T:

@@ -24,7 +24,7 @@ from slowwave.extraction.gates import REFUSED_FILE as REFUSED
 from slowwave.extraction.gates import Failure, Refused, read_failures, read_refused
 from slowwave.extraction.ranges import Recorded
 from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folder, open_file, private_folder, write_all
-from slowwave.jobs.backfill.folder import Entry, Folder, Plan, Result, Seed, Shard
+from slowwave.jobs.backfill.folder import MOST_LATER, Entry, Folder, Plan, Result, Seed, Shard
 from slowwave.journal import Form, read_note
 from slowwave.locks import remove_leftovers
 from slowwave.memory.book import read_book
@@ -34,7 +34,8 @@ from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import SECTION, bring_up_to_date, candidate_line, day_of, remove_lines, without_shown
 from slowwave.memory.folder import OWN_FOLDER, digest, guarded, is_bare, read_or_none, remove_bare
 from slowwave.memory.model import Candidate, ExtractedRange, name_from_json
-from slowwave.report import Item, Report, Span, counted
+from slowwave.quantities import counted as number_of
+from slowwave.report import Item, Report, Span
 from slowwave.secrets.blocklist import ERASED
 from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 from slowwave.stores.projects import Project
@@ -122,6 +123,8 @@ def _land(run: Folder, plan: Plan, shard: Shard, index: int, environ: Mapping[st
                 _completed(folder, record)
             wrong = _finish(folder, record, plan)
     report.warnings += [NAMELESS(f"{memory}: {wrong}")] if "accident" in wrong else []
+    later = [one for result in results for one in result.later][:MOST_LATER]
+    report.items += (Item(project.key, "not ready", one, project.key) for one in later)
     for result in results:
         counts = _of_reading(result)
         failures, warnings = list(result.failed), list(map(NAMELESS, result.warnings))
@@ -516,15 +519,17 @@ def roll_back(run: Folder, report: Report) -> None:
     by_memory: dict[str, list[Landed]] = {}
     for landing in _landings(run):
         by_memory.setdefault(landing[1].memory, []).append(landing)
+    keys = {str(project.memory): project.key for project in run.plan().projects}
     for memory, landings in by_memory.items():
         try:
-            number = _project(Path(memory), landings)
+            number, facts = _project(Path(memory), landings)
         except (SlowwaveError, OSError) as error:
             report.failures.append(f"{memory}: rollback: {told(error, memory)}")
         else:
-            report.count("rolled_back", number)
+            report.count("rolled_back", int(number > 0))
             if number:
-                report.items.append(Item(memory, "rolled-back", counted("rolled_back", number), memory))
+                what = number_of(facts, "fact") if facts else "nothing had been noted there"
+                report.items.append(Item(memory, "rolled-back", what, keys.get(memory, memory)))
 
 
 def _landings(run: Folder) -> Iterator[Landed]:
@@ -537,8 +542,8 @@ def _landings(run: Folder) -> Iterator[Landed]:
             yield folder, record
 
 
-def _project(memory: Path, landings: Sequence[Landed]) -> int:
-    """Take back all landings in one memory folder, or none; return how many."""
+def _project(memory: Path, landings: Sequence[Landed]) -> tuple[int, int]:
+    """Take back all landings in one memory folder, or none; return how many, and how many facts were in them."""
     if not memory.is_dir():
         raise MovedError("the memory folder is gone, and what was added with it; bring it back, then go on")
     with guarded(memory):
@@ -562,7 +567,7 @@ def _project(memory: Path, landings: Sequence[Landed]) -> int:
             close_record(folder, record, "rolled-back")
         if not landings[-1][1].existed and is_bare(memory):
             remove_bare(memory)
-    return len(landings)
+    return len(landings), sum(map(len, added))
 
 
 def _cut_torn(landings: Sequence[Landed]) -> None:

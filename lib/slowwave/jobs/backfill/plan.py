@@ -249,10 +249,11 @@ def _passed_over(session: StoredSession) -> str:
 
 SHARD_BYTES = 256_000_000
 SHARD_SESSIONS = 5_000
-# A kill or a Ctrl-C costs at most one piece for each worker: some seconds, whatever the pace.
+# A kill or a Ctrl-C costs at most one piece for each worker: some seconds, whatever the pace. At a pace a piece is over
+# each second, or with each session: who watches sees it go on, whatever process reads.
 PIECE_BYTES = 16_000_000
 PIECE_SESSIONS = 100
-PIECE_S = 10
+PIECE_S = 1
 
 
 def plan_backfill(run: Run, given: BackfillParameters) -> tuple[Plan, list[Shard]]:
@@ -309,10 +310,9 @@ def first_words(plan: Plan) -> Report:
     report.counts = {"projects": len(plan.projects), "in_range": plan.counts.get("sessions", 0)}
     report.counts |= {name: number for name, number in plan.counts.items() if name != "sessions" and number}
     report.memories = {project.key: str(project.memory) for project in plan.projects}
-    size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
-    text = f"{size}, in {plan.pieces:,} piece{'' if plan.pieces == 1 else 's'}"
     if plan.sessions:
-        report.items.append(Item(plan.run_id, "backfill", text))
+        size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
+        report.items.append(Item(plan.run_id, "backfill", size))
     else:
         report.warnings.insert(0, _nothing_of(plan))
     return report
@@ -478,14 +478,93 @@ def _sentence(every: int, states: Counter[str]) -> str:
     return f"{1000 * (every - left) // every / 10:.1f} % of {counted('sessions', every)}; {left:,} {are} left ({parts})"
 
 
+# What became of a range, in numbers that add up: each of its sessions is in one of these, in the order in which it is
+# told.
+
+_NOT_ASKED = ", which was not asked for"
+_SHARES = {
+    name: (one, several or one)
+    for name, one, several in (
+        ("extracted", "of them was read", "of them were read"),
+        ("would_read", "of them would be read", ""),
+        ("read", "had been read by a night or an earlier backfill", ""),
+        ("unchanged", "had nothing new for the rules", ""),
+        ("skipped_by_gate", "is not ready yet: a night reads it later", "are not ready yet: a night reads them later"),
+        ("would_wait", "is not ready yet: a night reads it later", "are not ready yet: a night reads them later"),
+        (
+            "refused",
+            "was not ready when it was last looked at (too short, or in use)",
+            "were not ready when they were last looked at (too short, or in use)",
+        ),
+        (
+            "moved",
+            "has changed since it was planned, and waits for the next night",
+            "have changed since they were planned, and wait for the next night",
+        ),
+        ("passed_over", "holds no words of a person", "hold no words of a person"),
+        ("failed", "could not be read", ""),
+        ("given_up", "could not be read three times (--retry-failed)", ""),
+        ("unreadable", "cannot be opened", ""),
+        ("not_unread", f"has something new{_NOT_ASKED}", f"have something new{_NOT_ASKED}"),
+        ("not_grown", f"has something new{_NOT_ASKED}", f"have something new{_NOT_ASKED}"),
+        ("not_older", f"was read by an older version{_NOT_ASKED}", f"were read by an older version{_NOT_ASKED}"),
+        (
+            "not_unasked",
+            f"was read by the rules and not by the model{_NOT_ASKED}",
+            f"were read by the rules and not by the model{_NOT_ASKED}",
+        ),
+        ("not_failed", f"could not be read{_NOT_ASKED}", ""),
+        ("beyond_limit", "is beyond the limit", "are beyond the limit"),
+        ("left", "is left", "are left"),
+        ("others", "was left out: erased, or gone", "were left out: erased, or gone"),
+    )
+}
+# and what else there is to say: of sessions that were read, of what they gave, and of what was taken back
+_BESIDES = {
+    name: (one, several or one)
+    for name, one, several in (
+        ("read_again", "of those read had been read by an older version", ""),
+        ("forced", "of those read had been read before (--force)", ""),
+        ("read_meanwhile", "of those read was also read by another run", "of those read were also read by another run"),
+        ("candidates", "fact was noted", "facts were noted"),
+        (
+            "about_erased",
+            "fact was about something that was erased meanwhile, and is left out",
+            "facts were about something that was erased meanwhile, and are left out",
+        ),
+        ("model_answers", "answer of the model", "answers of the model"),
+        ("rolled_back", "project from which it was taken back", "projects from which it was taken back"),
+    )
+}
+
+
+def tally_of(counts: Mapping[str, int], before: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """Yield the numbers of a backfill in words: the range, what became of its sessions, which adds up to it, and more.
+
+    Args:
+        counts: those of all parts of the run.
+        before: what of them stood before this part.
+    """
+    shares, whole = dict(counts), counts.get("in_range", 0)
+    if "bytes" in counts:  # of a preview
+        shares["would_read"] = counts.get("sessions", 0) - counts.get("would_wait", 0)
+    shares["others"] = whole - sum(shares.get(name, 0) for name in _SHARES)
+    if whole:
+        yield whole, "session is in the range" if whole == 1 else "sessions are in the range"
+    for words, of in ((_SHARES, shares), (_BESIDES, counts)):
+        for name, told in words.items():
+            if (number := of.get(name, 0)) > 0:
+                earlier = before.get(name, 0) if name != "left" else 0
+                now = f": {number - earlier:,} now, {earlier:,} before" if earlier else ""
+                yield number, f"{told[number != 1]}{now}"
+
+
 def table_of(report: Report) -> list[dict[str, Any]]:
-    """Return what a report of a backfill says, as rows of a table: its items, then its counts."""
+    """Return what a report of a backfill says, as rows of a table: its items, then its numbers."""
     rows = [
         {"about": printable(i.project or i.target), "what": i.action, "text": printable(i.reason)} for i in report.items
     ]
-    for name, number in sorted(report.now.items()):
-        earlier = f", {report.before[name]:,} before" if report.before.get(name) else ""
-        rows.append({"about": "range", "what": name, "text": f"{number:,}{earlier}"})
+    rows += ({"about": "range", "what": f"{n:,}", "text": told} for n, told in tally_of(report.counts, report.before))
     return rows[:MOST_ROWS]
 
 

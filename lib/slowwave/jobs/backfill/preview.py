@@ -19,9 +19,9 @@ from slowwave.extraction.job import ask_model, extract_one
 from slowwave.extraction.model.summary import USUAL_ANSWER
 from slowwave.files import home_folder
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.backfill.folder import Pace, Past, Piece, Plan, Shard, past_runs
+from slowwave.jobs.backfill.folder import MOST_LATER, Pace, Past, Piece, Plan, Shard, past_runs
 from slowwave.jobs.backfill.plan import first_words, note_versions, plan_backfill
-from slowwave.jobs.backfill.shard import Collected
+from slowwave.jobs.backfill.shard import Collected, why_later
 from slowwave.jobs.parameters import BackfillParameters, run_of
 from slowwave.jobs.portions import PAYS_FROM_BYTES
 from slowwave.models.base import prices_of
@@ -124,7 +124,7 @@ class Foreseen:
     questions: Estimate  # to a model
     prompt_tokens: Estimate  # of these, by our estimate
     workers: int  # processes that would read at once on this machine
-    refused: int = 0  # sessions of the sample that a gate refused
+    refused: Sequence[str] = ()  # sessions of the sample that a gate refused, and why
 
 
 def note_forecast(report: Report, plan: Plan, foreseen: Foreseen, past: Sequence[Past]) -> None:
@@ -190,11 +190,13 @@ def _time(report: Report, plan: Plan, foreseen: Foreseen, waiting: Estimate, *, 
         + ("" if is_known else "; how long the model takes shows in its first backfill")
     )
     report.items.append(Item(plan.run_id, "time", text))
-    if refused := foreseen.refused:
-        which = "" if foreseen.sampled == plan.sessions else f" of the {foreseen.sampled} that were read to tell"
-        are = "is" if refused == 1 else "are"
-        told = f"{number_of(refused, 'session')}{which} {are} not ready yet (too short, or in use): passed over"
-        report.items.append(Item(plan.run_id, "not ready", told))
+    refused = len(foreseen.refused)
+    if foreseen.sampled == plan.sessions:
+        report.count("would_wait", refused)
+    elif refused:
+        which = f" of the {foreseen.sampled} that were read to tell {'is' if refused == 1 else 'are'} not ready yet"
+        report.items.append(Item(plan.run_id, "not ready", number_of(refused, "session") + which))
+    report.items += (Item(plan.run_id, "not ready", one) for one in foreseen.refused[:MOST_LATER])
 
 
 def slowest(pace: Pace, sessions: int, size: int) -> float:
@@ -239,7 +241,7 @@ class Measured(msgspec.Struct, frozen=True):
     wall: float
     questions: int
     prompt_tokens: int
-    is_refused: bool = False  # a gate refused it
+    refused: str = ""  # which session a gate refused, and why
 
 
 def preview(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
@@ -288,7 +290,7 @@ def _foreseen(plan: Plan, shards: Sequence[Shard], environ: Mapping[str, str]) -
         questions=whole("questions"),
         prompt_tokens=whole("prompt_tokens"),
         workers=min(os.cpu_count() or 1, plan.pieces) if plan.bytes >= PAYS_FROM_BYTES else 1,
-        refused=sum(one.is_refused for of_group in sampled for one in of_group),
+        refused=[one.refused for of_group in sampled for one in of_group if one.refused],
     )
 
 
@@ -305,5 +307,5 @@ def _measured(
     questions = batch.report.counts.get("model_questions", 0)
     usual = questions * min(USUAL_ANSWER, settings.max_output_tokens)
     prompt = batch.report.counts.get("model_tokens_foreseen", 0) - usual
-    refused = bool(batch.report.counts.get("skipped_by_gate"))
+    refused = "".join(why_later(batch.report)) if batch.report.counts.get("skipped_by_gate") else ""
     return Measured(session.size, cpu_seconds, seconds, questions, max(0, prompt), refused)

@@ -14,7 +14,7 @@ import msgspec
 
 from slowwave.context import Run, clock_of
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError, told
-from slowwave.jobs.backfill.folder import Folder, Plan, Shard, backfills_folder, left_of, note_answers
+from slowwave.jobs.backfill.folder import Folder, Plan, Shard, backfills_folder, left_of, note_answers, sizes_left
 from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back, stood_before
 from slowwave.jobs.backfill.plan import cover, first_words, plan_backfill, wanted_of
 from slowwave.jobs.backfill.preview import preview
@@ -42,7 +42,7 @@ from slowwave.jobs.run import (
 from slowwave.jobs.story import began_of
 from slowwave.locks import beside_jobs, remove_leftovers
 from slowwave.observability.night import read_nights
-from slowwave.observability.progress import watcher
+from slowwave.observability.progress import LOOK, watcher
 from slowwave.observability.telemetry import json_logs, log_report, log_step
 from slowwave.report import Item, Report, Span, counted
 from slowwave.secrets.redactor import NAMELESS
@@ -71,8 +71,13 @@ def begin(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
         UnwritableError: there is no home, or no room for what a run keeps.
         OSError: the state folder cannot be written.
     """
-    if given.action == "resume":
-        return _taken_up(given, environ)
+    watcher().plan(LOOK, 1)
+    begun = _taken_up(given, environ) if given.action == "resume" else _begun(given, environ)
+    watcher().done(LOOK, "")
+    return begun
+
+
+def _begun(given: BackfillParameters, environ: Mapping[str, str]) -> Begun:
     run = run_of(given, environ)
     require_places(run.settings, environ, dry_run=False)
     began, runner = began_of(run), _runner(given, run.settings)
@@ -239,7 +244,8 @@ def lead(begun: Begun, environ: Mapping[str, str], read: ShardReader, land: Land
     with folder.alone(), json_logs(plan.settings.telemetry.log_file, plan.run_id), followed(plan.run_id, environ):
         drop_note(begun.began, environ)  # of a part of this run that was killed: whoever goes on with it knows
         report.warnings += begin_note("backfill", begun.began, environ)
-        watcher().plan("read", left_of(folder, plan))
+        sizes = sizes_left(folder, plan)
+        watcher().plan("read", len(sizes), plan.pace.left_of(sizes))
         watcher().plan("land", plan.shards)
         for number in range(begun.shards):
             done = _read(begun, number, report, read)
@@ -296,10 +302,9 @@ def end(folder: Path, environ: Mapping[str, str], report: Report) -> Report:
         how = "paused" if run.is_paused else "not done"
         report.count("left", left)
         report.warnings.append(f"{how}: {counted('left', left)}; continue with --resume {plan.run_id}")
-    elif waiting := not_landed(run, plan):
-        report.warnings.append(
-            f"not done: {waiting:,} of its pieces did not land yet; continue with --resume {plan.run_id}"
-        )
+    elif not_landed(run, plan):
+        told = "not done: what was read is not added to every project yet"
+        report.warnings.append(f"{told}; continue with --resume {plan.run_id}")
     else:
         _close(run, plan, environ, report)
     if report.failures and not run.is_paused and run.standing != "done":

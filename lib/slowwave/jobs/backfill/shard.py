@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -36,7 +36,7 @@ from slowwave.formats.changes import append_record
 from slowwave.formats.lines import read_records
 from slowwave.formats.model import Problem
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.backfill.folder import Asked, Entry, Folder, Pace, Piece, Plan, Result, Seed
+from slowwave.jobs.backfill.folder import MOST_LATER, Asked, Entry, Folder, Pace, Piece, Plan, Result, Seed
 from slowwave.jobs.portions import PAYS_FROM_BYTES, pool_of
 from slowwave.jobs.run import language_model
 from slowwave.locks import beside_jobs, deaf_to_interrupts
@@ -49,7 +49,6 @@ from slowwave.stores.projects import Project
 
 # Reading no faster than asked: a worker waits before a session until its share of the pace allows it.
 
-_MB = 1_000_000
 # a pause that somebody asks for is noticed within this time
 _LONGEST_NAP_S = 1.0
 
@@ -69,8 +68,7 @@ class Throttle:
         monotonic: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._a_session = workers / pace.sessions if pace.sessions else 0.0
-        self._a_byte = workers / (pace.megabytes * _MB) if pace.megabytes else 0.0
+        self._pace, self._workers = pace, workers
         self._is_paused = is_paused
         self._monotonic = monotonic
         self._sleep = sleep
@@ -89,7 +87,7 @@ class Throttle:
             if left <= 0:
                 break
             self._sleep(min(left, _LONGEST_NAP_S))
-        self._next = self._monotonic() + max(self._a_session, size * self._a_byte)
+        self._next = self._monotonic() + self._workers * self._pace.seconds(size)
 
 
 # Which sessions kill the process that reads them.
@@ -311,13 +309,13 @@ class Reader:
         """Return the key of the project that a piece is about."""
         return self.plan.projects[self.pieces[at].project].key
 
-    def tell(self, at: int) -> None:
-        """Tell whoever watches that the sessions of a piece are read."""
-        for _ in self.pieces[at].sessions:
+    def tell(self, at: int, number: int) -> None:
+        """Tell whoever watches that so many sessions of a piece are read."""
+        for _ in range(number):
             watcher().done("read", self.project_of(at))
 
-    def read(self, at: int) -> Done:
-        """Read a piece and note what it gave, unless a pause comes first.
+    def read(self, at: int, tell: Callable[[int], None] = lambda _: None) -> Done:
+        """Read a piece and note what it gave, unless a pause comes first; tell how many sessions are read, as they are.
 
         Raises:
             OSError: the run's folder cannot be written.
@@ -326,18 +324,21 @@ class Reader:
         with beside_jobs(self._environ):
             piece = self.pieces[at]
             try:
-                result = self._result(piece)
+                result = self._result(piece, tell)
             except PausedError:
                 return Done(is_paused=True)
             self.run.write_result(piece.number, result)
             self.run.answers(piece.number).unlink(missing_ok=True)
             return Done(pieces=1, sessions=len(piece.sessions))
 
-    def _result(self, piece: Piece) -> Result:
+    def _result(self, piece: Piece, tell: Callable[[int], None]) -> Result:
         redact = redactor_of(self.plan.settings, self._environ, create=True)
         project = self.plan.projects[piece.project]
         batch = Collected(project, self.plan, piece.seed, home_folder(self._environ), redact)
         here = [session for session in piece.sessions if _is_as_planned(session, batch)]
+        is_asked = self.plan.settings.model.is_set and not self.plan.settings.model.batch
+        # a session about which a model is asked is not over before that
+        tell(0 if is_asked else len(piece.sessions) - len(here))
         with Deaths(self.run.deaths(piece.number)) as deaths:
             for session in here:
                 self._throttle.wait(session.size)
@@ -347,11 +348,14 @@ class Reader:
                 else:
                     deaths.expect(session)
                     extract_one(session, batch)
+                tell(0 if is_asked else 1)
         self._ask(piece, here, batch)
+        tell(len(piece.sessions) if is_asked else 0)
         batch.flush()
         result, report = batch.result, batch.report
         result.counts = dict(sorted(report.counts.items()))
         result.failed = [NAMELESS(one) for one in report.failures]
+        result.later = why_later(report)[:MOST_LATER]
         result.warnings = [NAMELESS(one) for one in report.warnings]
         result.unknown_types = dict(sorted(report.unknown_types.items()))
         return result
@@ -370,6 +374,16 @@ class Reader:
         batch.result.asked = remembered.asked
 
 
+def why_later(report: Report) -> list[str]:
+    """Return the sessions that the reading of some passed over, each with the reason in words."""
+    passed = (item for item in report.items if item.action == "skip")
+    told = (
+        f"session {item.target}: {item.reason.removeprefix('gate ').partition(': ')[2] or item.reason}"
+        for item in passed
+    )
+    return [NAMELESS(one.encode("utf-8", "backslashreplace").decode()) for one in told]
+
+
 def run_shard(folder: Path, number: int, environ: Mapping[str, str], *, workers: int = 1) -> Done:
     """Read the pieces of a shard that were not read yet, and tell whoever watches of each.
 
@@ -382,10 +396,9 @@ def run_shard(folder: Path, number: int, environ: Mapping[str, str], *, workers:
     reader = Reader(folder, number, environ, workers)
     done = Done()
     for at in reader.left():
-        done.add(reader.read(at))
+        done.add(reader.read(at, partial(reader.tell, at)))
         if done.is_paused:
             break
-        reader.tell(at)
     return done
 
 
@@ -560,7 +573,7 @@ def _in_pool(reader: Reader, folder: Path, number: int, environ: Mapping[str, st
                 read = future.result()
                 done.add(read)
                 if not read.is_paused:
-                    reader.tell(futures[future])
+                    reader.tell(futures[future], read.sessions)
     except BrokenProcessPool as error:
         done.failures = [f"shard {number}: backfill: a worker process died ({error}); {_AGAIN}"]
     return done

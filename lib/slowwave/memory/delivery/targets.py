@@ -84,7 +84,9 @@ def reach_of(project: Project, register: Register, environ: Mapping[str, str]) -
         elif client in itself:
             found[client] = "loads MEMORY.md by itself"
         elif why_not:
-            found |= {client: not_by_itself} if client == CLAUDE_CODE.name else {}
+            # where the client keeps the memory of a folder that nobody works in here helps nobody
+            is_told = client == CLAUDE_CODE.name and not _is_elsewhere(project)
+            found |= {client: not_by_itself} if is_told else {}
             found[""] = f"nothing is put into {from_home(project.root, environ)}: {why_not}{_all_the_same(itself)}"
         elif reason := means.refused.get(client):
             found[client] = f"cannot be reached: {reason}"
@@ -244,11 +246,18 @@ def _why_not_itself(seen: Seen, project: Project) -> str:
     memory = project.memory
     if version_order(seen.version) < version_order(LOADS_ITSELF):
         return f"loads MEMORY.md by itself from version {LOADS_ITSELF} on; {newest_seen(seen)}"
-    if memory.name != "memory" or memory.parent.name != spelled(project.root):
-        return f"looks for its memory of {project.root or 'this project'} in another folder"
+    if _is_elsewhere(project):
+        own = memory.parents[1] / spelled(project.root) / "memory"
+        return f"loads {own} where it works in {project.root or 'this project'}, and not this memory"
     return (
         "" if _is_on(memory.parents[2] / "settings.json") else "its memory is off (autoMemoryEnabled in settings.json)"
     )
+
+
+def _is_elsewhere(project: Project) -> bool:
+    """Say whether a project's memory lies where Claude Code does not look for it: its sessions were put there."""
+    memory = project.memory
+    return memory.name != "memory" or memory.parent.name != spelled(project.root)
 
 
 def _is_on(settings: Path) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.jobs.backfill.folder import Pace
+from slowwave.jobs.backfill.plan import tally_of
 from slowwave.jobs.backfill.preview import Estimate, estimated, groups_of, sample_order, slowest, spanned
 from tests.unit.extraction.talk import Talk
 from tests.unit.jobs.backfill.rig import World
@@ -73,6 +74,18 @@ def test_a_range_of_one_figure_is_told_as_that_figure():
 def test_a_preview_tells_of_sessions_that_are_not_ready_what_the_run_tells(tmp_path: Path):
     world = World(tmp_path)
     world.write(Talk(id="short").person("hi"), days_ago=0)
-    told = {item.action: item.reason for item in world.backfill(action="preview").items}
-    assert told["not ready"] == "1 session is not ready yet (too short, or in use): passed over"
-    assert world.backfill().counts["skipped_by_gate"] == 1
+    world.add(1, "Always use pnpm for installs.")
+    rest = ["extraction.idle=0s"]
+    planned, done = world.backfill(action="preview", overrides=rest), world.backfill(overrides=rest)
+    for report in (planned, done):
+        (why,) = [item.reason for item in report.items if item.action == "not ready"]
+        assert why.startswith("session short: 1 messages, 20 needed; all of it is read once ")
+    told = [
+        [(number, text.partition(" of them ")[0]) for number, text in tally_of(r.counts, {})] for r in (planned, done)
+    ]
+    assert told[0] == [
+        (2, "sessions are in the range"),
+        (1, "of them would be read"),
+        (1, "is not ready yet: a night reads it later"),
+    ]
+    assert told[1][:3] == [told[0][0], (1, "of them was read"), told[0][2]]

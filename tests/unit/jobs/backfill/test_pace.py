@@ -12,6 +12,7 @@ from slowwave.jobs.backfill.shard import PausedError, Throttle
 from slowwave.jobs.erasure import erase_subjects
 from slowwave.jobs.parameters import run_of
 from slowwave.memory.candidates import read_candidates
+from slowwave.observability.progress import LeftBy, watched_by
 from slowwave.report import Report
 from slowwave.retention.erase.subjects import Asked
 from tests.unit.jobs.backfill.rig import World, filled
@@ -138,10 +139,46 @@ def test_what_is_erased_while_it_is_paused_does_not_land(tmp_path: Path, monkeyp
 
 @pytest.mark.parametrize(
     ("pace", "pieces"),
-    [({}, 2), ({"sessions_per_second": 0.1}, 12), ({"sessions_per_second": 0.2}, 6), ({"mb_per_second": 1e-6}, 12)],
+    [({}, 2), ({"sessions_per_second": 0.1}, 12), ({"sessions_per_second": 2}, 6), ({"mb_per_second": 1e-6}, 12)],
 )
 def test_an_interrupted_run_at_a_slow_pace_loses_only_seconds(tmp_path: Path, pace: dict[str, Any], pieces: int):
     world = filled(tmp_path)
     given = world.given(**pace)
     planned, _ = plan.plan_backfill(run_of(given, world.environ), given)
     assert (planned.sessions, planned.pieces) == (12, pieces)
+
+
+class Told:
+    """Notes how many sessions each piece had landed when it was told of one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.pieces = folder / "pieces"
+        self.told: list[int] = []
+        self.left: list[float] = []
+        self._left: LeftBy | None = None
+
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
+        if step == "read":
+            self._left, self.total = left, total
+
+    def done(self, step: str, what: str) -> None:
+        if step == "read" and what:
+            self.told.append(len(list(self.pieces.glob("*.json"))))
+            if self._left:
+                self.left.append(self._left(len(self.told)))
+
+
+def test_who_watches_is_told_of_each_session_as_it_is_read_and_how_long_the_pace_makes_the_rest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(shard, "_LONGEST_NAP_S", 0.0)
+    world = filled(tmp_path)
+    with watched_by(told := Told(backfills_folder(world.environ) / "b1")):
+        world.backfill()
+    assert len(told.told) == told.total
+    assert told.told[:2] == [0, 0]  # its piece was not over then
+    assert told.left == []
+    world.backfill(action="rollback", backfill="b1")
+    with watched_by(told := Told(backfills_folder(world.environ) / "b2")):
+        world.backfill(now=None, sessions_per_second=100.0, run_id="b2")
+    assert told.left == pytest.approx([(told.total - done) / 100 for done in range(1, told.total + 1)])

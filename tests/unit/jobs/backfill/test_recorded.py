@@ -14,7 +14,7 @@ from slowwave.jobs.backfill.folder import Folder, backfills_folder
 from slowwave.jobs.conclusion import outcome_of
 from slowwave.jobs.status import unfinished
 from slowwave.observability.night import Night, read_nights, state
-from slowwave.observability.progress import read_notes, watched_by
+from slowwave.observability.progress import LOOK, LeftBy, read_notes, watched_by
 from slowwave.report import Report
 from tests.model_server.scripted import notes, serving
 from tests.unit.jobs.backfill.rig import World, filled
@@ -87,8 +87,9 @@ def test_what_was_paused_and_resumed_is_counted_once(tmp_path: Path, monkeypatch
     read = report.before["extracted"]
     assert 0 < read < 12
     told = [line.split(maxsplit=1) for line in lines_of_backfill(report.to_builtins())]
-    assert [str(12 - read), f"were read now, {read} before"] in told
-    assert f"{12 - read}, {read} before" in [row["text"] for row in plan.table_of(report) if row["what"] == "extracted"]
+    parts = f"of them were read: {12 - read} now, {read} before"
+    assert ["12", parts] in told
+    assert parts in [row["text"] for row in plan.table_of(report) if row["what"] == "12"]
     assert outcome_of(report).message.startswith(f"backfill b1 read {12 - read} sessions")
     assert first.spent.prompt_tokens + second.spent.prompt_tokens == once.spent.prompt_tokens > 0
     assert first.counts["left"] == 8
@@ -125,7 +126,10 @@ def test_what_could_not_land_keeps_a_run_from_its_end_whatever_its_project_is_ca
 
     with monkeypatch.context() as patch:
         patch.setattr(landing, "_land", full)
-        assert "1 of its pieces did not land yet; continue with --resume b1" in world.backfill().warnings[-1]
+        assert (
+            "what was read is not added to every project yet; continue with --resume b1"
+            in world.backfill().warnings[-1]
+        )
     (one,), _ = unfinished(world.environ)
     assert one.how == "failed"
     assert resume(world).counts["candidates"] > 0
@@ -187,7 +191,7 @@ def test_one_that_is_taken_back_in_part_says_so_and_is_not_resumed(tmp_path: Pat
     assert world.backfill(action="rollback", backfill="b1").failures == []
     assert unfinished(world.environ) == ([], [])
     assert world.memories() == {}
-    assert [(n.outcome, n.counted("rolled_back")) for n in nights_of(world)[1:]] == [("Failed", 2), ("Completed", 2)]
+    assert [(n.outcome, n.counted("rolled_back")) for n in nights_of(world)[1:]] == [("Failed", 1), ("Completed", 1)]
 
 
 def test_steps_and_the_end_are_lines_of_the_log(tmp_path: Path):
@@ -207,7 +211,8 @@ class Watching:
         self.plans: dict[str, int] = {}
         self.dones: list[str] = []
 
-    def plan(self, step: str, total: int) -> None:
+    def plan(self, step: str, total: int, left: LeftBy | None = None) -> None:
+        del left
         self.plans[step] = total
 
     def done(self, step: str, what: str) -> None:
@@ -219,8 +224,8 @@ def test_whoever_watches_is_told_of_every_session_and_shard(tmp_path: Path):
     world = filled(tmp_path)
     with watched_by(watching := Watching()):
         world.backfill()
-    assert watching.plans == {"read": 12, "land": 3}
-    assert (watching.dones.count("read"), watching.dones.count("land")) == (12, 3)
+    assert watching.plans == {LOOK: 1, "read": 12, "land": 3}
+    assert [watching.dones.count(step) for step in (LOOK, "read", "land")] == [1, 12, 3]
 
 
 def test_one_that_was_taken_back_is_told_as_such(tmp_path: Path):
