@@ -196,7 +196,7 @@ class ConsolidationSettings(_Section, frozen=True):
     ] = 0.25
     index_lines: Annotated[int, Meta(ge=10, description="Most lines of MEMORY.md")] = 200
     index_bytes: Annotated[int, Meta(ge=1000, description="Most bytes of MEMORY.md")] = 25_000
-    accept_confidence: Annotated[float, Meta(ge=0, le=1, description="Facts below this wait for more evidence")] = 0.58
+    accept_confidence: Annotated[float, Meta(ge=0, le=1, description="Facts below this wait for more evidence")] = 0.55
     review_confidence: Annotated[
         float, Meta(ge=0, le=1, description="Waiting facts from here on are shown to a person (slowwave review)")
     ] = 0.2

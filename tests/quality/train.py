@@ -74,7 +74,7 @@ _PLACED, _LEAST_PLACED, _LEAST_PLACE = 0.1, 25, 0.02
 # with less than was fitted the likeliest ones are as good, and single messages are not judged by where they stand
 _OF_FITTED = 0.7
 _CHOSEN = {"strength": 0.3, "of_pieces": 3.0, "least": 0.05, "least_piece": 0.2}
-_VOICED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.25, "least_piece": 0.9}
+_VOICED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.28, "least_piece": 1.0}
 _NOTED = {"strength": 0.5, "of_names": 2.0, "of_pieces": 6.0, "least": 0.05, "least_piece": 0.25}
 
 

@@ -240,7 +240,7 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
         text = begun(_with_others(every, worth, at) if is_short and not meant else standing(alone))
         confidence = max(confidence, _MEANT) if meant else confidence
         confidence = min(confidence, _UNCLEAR) if refers_back(text) else confidence
-        doubt = pasted or doubt_of(others, is_asked=bool(meant))
+        doubt = pasted or doubt_of(others, is_asked=bool(meant) and len(every) == 1)
         yield Note(source, category, text, confidence, origin, (said,), statement.text, doubt=doubt)
 
 

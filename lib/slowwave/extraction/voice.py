@@ -18,11 +18,11 @@ from slowwave.reading.items import Statement, sentences
 
 # Log-odds from which on a message is doubted, chosen where of others' words hardly any get through (make quality
 # SECTION=fresh).
-_BAR = -2.4
+_BAR = -3.0
 # nobody led to what is all of a message
 _ALONE = 1.2
-# of somebody who asks for their own words to be remembered it takes more to doubt that they are their own
-_ASKED_BAR = -2.0
+# of somebody who asks for words to be remembered, and says nothing else, it takes more to doubt that they are their own
+_ASKED_BAR = 0.0
 # what stands behind a colon, or above a name, was perhaps handed over, whoever leads to it in whatever words
 _LED = 2.0
 # from here on a sentence is another's more likely than not; a model has judged all others by their meaning
@@ -57,7 +57,7 @@ def doubt_of(score: float, *, is_asked: bool = False) -> str:
 
     Args:
         score: of their message (:func:`theirs`).
-        is_asked: it asks to be remembered in so many words.
+        is_asked: all that it says is asked to be remembered, in so many words.
     """
     return QUOTED if score > (_ASKED_BAR if is_asked else _BAR) else ""
 
