@@ -120,7 +120,7 @@ class SecretHome:
     def _session(self, number: int, texts: list[str]) -> None:
         name = f"00000000-0000-4000-8000-{number:012}"
         rows: list[dict[str, Any]] = []
-        wish = f"Always use pytest instead of number {number} in module{number}." if number < _WISHES else "go on"
+        wish = f"the api of module{number} is frozen until version {number}" if number < _WISHES else "go on"
         # a session that is shorter is not read
         for text in [wish, *texts, *["go on"] * (_EACH_SESSION - len(texts))]:
             place = self.place if rows else "typed"

@@ -55,9 +55,7 @@ class Village:
 
     def _row(self, session: str, number: int) -> dict[str, object]:
         tool = TOOLS[self.sessions % len(TOOLS)]
-        wish = (
-            f"Always use {tool} instead of number {self.sessions} in module{self.sessions}." if number == 0 else "go on"
-        )
+        wish = f"the api of {tool} is frozen until version {self.sessions}" if number == 0 else "go on"
         at = self.clock.now() - timedelta(hours=8) + timedelta(minutes=number)
         said = {"role": "user", "content": wish}
         answer = {"role": "assistant", "content": [{"type": "text", "text": "All done with it. " * 120}]}

@@ -64,7 +64,7 @@ def offline(folder: Path) -> list[Candidate]:
 
 def fact(number: int) -> str:
     """A person's fact that no miner knows the form of."""
-    return f"the staging cluster number {number} was left to the payments people of Oslo"
+    return f"the staging cluster number {number} is run by the payments people of Oslo"
 
 
 def talk(number: int = 1, facts: int = 1) -> Talk:

@@ -330,7 +330,7 @@ def test_facts_between_the_thresholds_are_shown_with_reason_and_evidence(
     _weak(house, "The mailer is old", "d", 0.15)
     rows = [json.loads(line) for line in _run(capsys, house, "review", "--json").splitlines()]
     assert [(row["kind"], row["text"]) for row in rows] == [("fact", "The cache is slow")]
-    assert rows[0]["reason"] == "confidence 0.45 is below 0.6: waits for more evidence"
+    assert rows[0]["reason"] == "confidence 0.45 is below 0.55: waits for more evidence"
     assert rows[0]["evidence"][0]["quote"] == "The cache is slow"
     shown = _run(capsys, house, "review", "show", rows[0]["id"][:6])
     assert "worth keeping" not in shown.partition("why it waits")[0]  # that is said once

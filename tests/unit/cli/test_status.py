@@ -277,7 +277,7 @@ def test_a_short_line_about_a_project_without_notes_promises_no_dream(told: Call
 
 def test_what_waits_for_a_dream_is_told_with_what_makes_one(own_home: Path, told: Callable[..., str]) -> None:
     path = own_home / ".claude" / "projects" / "-home-ann-shop" / "s3.jsonl"
-    path.write_text(path.read_text().replace("have a look at the tests", "We use ripgrep here, never grep."))
+    path.write_text(path.read_text().replace("have a look at the tests", "we use pnpm in this repository, not npm"))
     at = time.time() - 2 * 86_400
     os.utime(path, (at, at))
     assert "once something noted here is a week old" in told("run", "nightly", "--direct")
@@ -287,7 +287,7 @@ def test_what_waits_for_a_dream_is_told_with_what_makes_one(own_home: Path, told
     )
     told("run", "nightly", "--direct", "--force")
     index = own_home / ".claude" / "projects" / "-home-ann-shop" / "memory" / "MEMORY.md"
-    assert "We use ripgrep here" in (listed := told("memory", "list"))
+    assert "we use pnpm in this repository" in (listed := told("memory", "list"))
     assert f"\nIt stands in {index}\n" in listed
     assert f"  memory     {index}\n  claude     loads MEMORY.md by itself from version 2.1.59 on; no session" in told(
         "status"

@@ -65,13 +65,13 @@ def test_after_an_undo_what_comes_new_is_tidied_and_nothing_is_done_twice(tmp_pa
     assert folder.everything() == before
     new = (
         "\n## Log 2026-11-20\n- Fixed the footer\n- Updated the lockfile\n- Today the footer broke\n"
-        "- The API needs Redis 7\n- Footers are rendered by `footer.py`\n"
+        "- The API needs Redis 7\n- The footer of page 3 lies in `footer.py`\n"
     )
     folder.agent_writes("MEMORY.md", new, at="2026-11-20T09:00:00.000Z", edit=True)
     folder.clock.advance(days=1)
     report = folder.dream()
     added = (
-        "## Working here\n- Today (2026-11-20) the footer broke\n\n## Facts that cost time\n- Footers are rendered by"
+        "## Working here\n- Today (2026-11-20) the footer broke\n\n## Facts that cost time\n- The footer of page 3 lies in"
     )
     assert folder.read("MEMORY.md").startswith(f"{text}\n{added} `footer.py`\n")
     done = {item.text: (item.action, item.reason) for item in report.items if item.action != "keep"}
@@ -80,7 +80,7 @@ def test_after_an_undo_what_comes_new_is_tidied_and_nothing_is_done_twice(tmp_pa
         "Updated the lockfile",
         "Today (2026-11-20) the footer broke",
         "The API needs Redis 7",
-        "Footers are rendered by `footer.py`",
+        "The footer of page 3 lies in `footer.py`",
     }
     assert done["The API needs Redis 7"] == ("merge", "says the same as The API needs Redis 7")
     after = folder.everything()

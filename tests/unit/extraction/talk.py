@@ -20,7 +20,7 @@ CWD = "/home/ada/code/shop"
 RULES = (
     "our backend is a monolith in Rust and talks to the staging database only",
     "we use snake_case for the names of all tables and columns",
-    "we keep feature flags in a table of their own",
+    "we keep feature flags in a table of their own, never in a file",
 )
 REFUSED = (
     "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, "

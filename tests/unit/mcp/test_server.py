@@ -44,7 +44,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         for session, name, said in (
             (MINE, "mine", "we use tabs for indentation in all source files"),
-            (OTHERS, "others", "we keep feature flags in a table of their own"),
+            (OTHERS, "others", "we keep feature flags in a table of their own, never in a file"),
         ):
             folder = home / name
             folder.mkdir(parents=True)

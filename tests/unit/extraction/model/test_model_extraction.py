@@ -170,7 +170,7 @@ def test_a_session_that_the_model_could_not_read_keeps_its_unlikely_notes(tmp_pa
 
 def test_lines_are_taken_where_a_server_can_do_no_json(tmp_path: Path):
     cited = (
-        f'MEMORY: project_fact | 8 | The staging cluster number 100 was left to the payments people [1] "{fact(100)}"'
+        f'MEMORY: project_fact | 8 | The staging cluster number 100 is run by the payments people [1] "{fact(100)}"'
     )
     bare = f"MEMORY: project | 9 | {fact(101)}"
 
@@ -181,7 +181,7 @@ def test_lines_are_taken_where_a_server_can_do_no_json(tmp_path: Path):
     with serving(said("no"), said("no"), lines) as server:
         report = night(tmp_path, [talk(facts=2).write(tmp_path / "store")], server.base_url)
     assert {c.text for c in by_model(tmp_path)} == {
-        "The staging cluster number 100 was left to the payments people",
+        "The staging cluster number 100 is run by the payments people",
         fact(101),
     }
     assert report.counts["model_dropped_quote"] == 1
