@@ -210,7 +210,8 @@ class Bars:
         """Draw the bar of a step."""
         going = self._going[step] = Going(total, left)
         if step in self._tasks:
-            self._screen.reset(self._tasks[step], total=total, going=going)
+            # rich keeps none of a step's own words that it is not given again
+            self._screen.reset(self._tasks[step], total=total, what="", going=going)
         else:
             self._tasks[step] = self._screen.add_task(_sentence(step), total=total, what="", going=going)
 

@@ -13,7 +13,7 @@ from slowwave.cli import main
 from slowwave.cli.progress import Bars, Going, Patient
 from slowwave.cli.run import shown_progress
 from slowwave.jobs.backfill.folder import Pace
-from slowwave.observability.progress import Nobody, watched_by, watcher, words
+from slowwave.observability.progress import LOOK, Nobody, watched_by, watcher, words
 
 
 class Terminal(io.StringIO):
@@ -70,6 +70,7 @@ def test_a_person_at_a_terminal_sees_a_bar_without_what_a_terminal_would_obey(mo
     monkeypatch.setenv("TERM", "xterm")
     with shown_progress("auto", quiet=False):
         assert isinstance(watcher(), Bars)
+        watcher().plan(LOOK, 3)  # a step that is known already gets another size
         work()
     assert "Looking for sessions" in terminal.getvalue()
     assert "Reading sessions" in terminal.getvalue()
