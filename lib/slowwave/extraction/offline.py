@@ -256,9 +256,7 @@ def _with_others(every: Sequence[Statement], worth: Sequence[float], at: int) ->
         for number, one in enumerate(every)
         if number == at or worth[number] >= _PASSING or (is_led and number == at - 1)
     ]
-    named = [one for one in told if contents_of(one)]
-    # of lines without a stop nobody could tell where one ends
-    return " ".join(one if one.endswith(_ENDS) or one == named[-1] else f"{one};" for one in named)
+    return " ".join(one for one in told if contents_of(one))
 
 
 def _told(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:

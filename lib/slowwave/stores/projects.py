@@ -324,7 +324,13 @@ def short_names(keys: Iterable[str]) -> dict[str, str]:
     ``--project`` takes these names, too: it asks for a part of the key.
     """
     every = list(dict.fromkeys(keys))
-    short = {key: (_HOME.sub("", key, count=1) if _HOME.match(key) else key).lstrip("-") or key for key in every}
+    # a home that lies elsewhere is known by its path alone
+    home = re.sub(r"[^A-Za-z0-9]", "-", os.path.expanduser("~").rstrip("/")) + "-"  # noqa: PTH111 - text, as keys are
+    rest = {key: key.removeprefix(home) if len(home) > 1 else key for key in every}
+    short = {
+        key: (_HOME.sub("", name, count=1) if _HOME.match(name) else name).lstrip("-") or key
+        for key, name in rest.items()
+    }
     known = Counter(short.values())
     return {key: name if known[name] == 1 else key for key, name in short.items()}
 
