@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import ahocorasick_rs
 
+from slowwave.secrets.judge import MESSAGE, is_message, judged
 from slowwave.secrets.layers import (
     APART,
     FOLDED,
@@ -50,11 +51,11 @@ _DEPTH = 5
 _ESCAPES, _COLOURS, _CODES, _GLUES, _WRAPS = range(5)
 
 
-def find_secrets(text: str) -> list[Finding]:
-    """Return the secrets of a text in order; no two overlap."""
+def find_secrets(text: str, *, leaning: bool = False) -> list[Finding]:
+    """Return the secrets of a text in order; no two overlap. ``leaning``: rather a word too many than one too few."""
     if len(text) < MIN_CHARS:
         return []
-    found = _find(text, _DEPTH, _ESCAPES, {})
+    found = _settled(_find(text, _DEPTH, _ESCAPES, _Known({}, leaning)))
     if found:
         found += _again(text, found)
     return apart(found) if len(found) > 1 else found
@@ -77,7 +78,11 @@ _LEAST_AGAIN = 6
 
 
 # of each text that was made from one: how deep it was looked at, from which layer on, and what was found
-_Known = dict[str, tuple[int, int, Sequence[Finding]]]
+class _Known(NamedTuple):
+    """What was found in each text that was made from one, and how the judge is to lean."""
+
+    texts: dict[str, tuple[int, int, Sequence[Finding]]]
+    leaning: bool
 
 
 class _Found(list[Finding]):
@@ -110,9 +115,11 @@ def _find(text: str, depth: int, first: int, known: _Known) -> list[Finding]:
     words = [hit[1] for hit in hits if told[hit[0]] & CARD] if kinds & CARD else ()
     numbers = cards(text, signs, words) if first <= _ESCAPES and is_about else []
     odd = mixtures(text, signs)
-    if not hits and not runs and not numbers and not odd:
+    words_judged = judged(text, places_judged(text, hits), leaning=known.leaning)
+    if not hits and not runs and not numbers and not odd and not words_judged:
         return []
     found = _found(findings_in(text, hits, runs, numbers, odd), known)
+    found += [Finding(a, b, _JUDGED, text[a:b]) for a, b in words_judged if not _is_in_mark(text, a)]
     if depth:
         views = list(decoded(text, runs)) if runs else []
         for view in views:
@@ -124,6 +131,22 @@ def _find(text: str, depth: int, first: int, known: _Known) -> list[Finding]:
             found += _made(text, seen)
         _pieces(found, text, depth, first, seen)
     return found
+
+
+def _settled(found: Sequence[Finding]) -> list[Finding]:
+    """Return what rules found, which know where a secret ends and what it is, and what was judged beside that."""
+    if all(one.family != _JUDGED for one in found):
+        return list(found)
+    sure = [one for one in found if one.family != _JUDGED]
+    return sure + [
+        Finding(one.start, one.stop, "told", one.secret, one.depth)
+        for one in found
+        if one.family == _JUDGED and not any(other.start < one.stop and one.start < other.stop for other in sure)
+    ]
+
+
+# until it is settled whether a rule finds the same
+_JUDGED = "judged"
 
 
 # number of the literal, where it begins and where it ends
@@ -347,10 +370,10 @@ def _add(found: _Found, view: View, depth: int, first: int, at: int = 0, *, in_p
 
     What parts a value stays when its parts are marked one by one (``in_parts``): code and markup are whole.
     """
-    has_depth, has_first, ones = found.known.get(view.text, _UNKNOWN)
+    has_depth, has_first, ones = found.known.texts.get(view.text, _UNKNOWN)
     if has_depth < depth or has_first > first:
         ones = _find(view.text, depth, first, found.known)
-        found.known[view.text] = (depth, first, ones)
+        found.known.texts[view.text] = (depth, first, ones)
     for one in ones:
         places = view.sources(one.start, one.stop) if in_parts else (view.source(one.start, one.stop),)
         for start, stop in places:
@@ -507,6 +530,30 @@ def foreign_signs(text: str, signs: bytes) -> tuple[bool, list[str]]:
         others = set(text.encode("utf-8", "replace").translate(None, _ASCII).decode())
     every = "".join(others)
     return bool(_LETTERS.search(every)), FOLDED.findall(every)
+
+
+def judged_places(text: str) -> list[tuple[int, int]]:
+    """Return where names of secrets lie that the judge looks around."""
+    signs = plain_signs(text)
+    foreign = not text.isascii() and foreign_signs(text, signs)[0]
+    return places_judged(text, anchors_in(signs, text if foreign else ""))
+
+
+def places_judged(text: str, hits: Sequence[Hit]) -> list[tuple[int, int]]:
+    """Return what the judge looks around: names of secrets, or a short message.
+
+    In long texts, which nobody typed, words that mean much else are passed over.
+    """
+    kinds = _automaton()[2]
+    is_long = len(text) > MESSAGE
+    places = [
+        (start, stop)
+        for number, start, stop in hits
+        if (noun := kinds[number]) is not None
+        and not (is_long and noun.near is not None)
+        and not noun.is_idle(text, start, stop)
+    ]
+    return [(0, len(text))] if is_message(text) else places
 
 
 def anchors_in(signs: bytes, foreign: str = "") -> list[Hit]:

@@ -29,6 +29,7 @@ class Redactor:
 
     key: bytes  # key of the fingerprints, marks of different keys cannot be compared; without one there are none
     blocked: Blocked | None = None  # what was erased and goes, too, wherever it comes from
+    leaning: bool = False  # rather a word too many than a secret: for memory, never for what a person wrote
 
     def __call__(self, text: str) -> str:
         """Return ``text`` without secrets."""
@@ -39,7 +40,7 @@ class Redactor:
         from slowwave.secrets.finder import find_secrets  # noqa: PLC0415 - a listing of what is known needs no rules
 
         text, erased = self.blocked.masked(text) if self.blocked else (text, 0)
-        found = find_secrets(text)
+        found = find_secrets(text, leaning=self.leaning)
         if not found:
             return text, erased
         out: list[str] = []
