@@ -55,7 +55,7 @@ def find_secrets(text: str, *, leaning: bool = False) -> list[Finding]:
     """Return the secrets of a text in order; no two overlap. ``leaning``: rather a word too many than one too few."""
     if len(text) < MIN_CHARS:
         return []
-    found = _settled(_find(text, _DEPTH, _ESCAPES, _Known({}, leaning)))
+    found = _settled(_find(text, _DEPTH, _ESCAPES, _Known({}, leaning)), 0 if leaning else _NEAR_SURE)
     if found:
         found += _again(text, found)
     return apart(found) if len(found) > 1 else found
@@ -115,11 +115,12 @@ def _find(text: str, depth: int, first: int, known: _Known) -> list[Finding]:
     words = [hit[1] for hit in hits if told[hit[0]] & CARD] if kinds & CARD else ()
     numbers = cards(text, signs, words) if first <= _ESCAPES and is_about else []
     odd = mixtures(text, signs)
-    words_judged = judged(text, places_judged(text, hits), leaning=known.leaning)
+    # what a rule has put together looks like a secret because it did
+    is_as_written = known.leaning or first < _WRAPS
+    words_judged = judged(text, places_judged(text, hits), leaning=known.leaning) if is_as_written else []
     if not hits and not runs and not numbers and not odd and not words_judged:
         return []
     found = _found(findings_in(text, hits, runs, numbers, odd), known)
-    found += [Finding(a, b, _JUDGED, text[a:b]) for a, b in words_judged if not _is_in_mark(text, a)]
     if depth:
         views = list(decoded(text, runs)) if runs else []
         for view in views:
@@ -130,21 +131,28 @@ def _find(text: str, depth: int, first: int, known: _Known) -> list[Finding]:
         if first <= _GLUES and seen.kinds & (DECODE | NAME):
             found += _made(text, seen)
         _pieces(found, text, depth, first, seen)
+    # the last: what was found before says where values end
+    found += [Finding(a, b, _JUDGED, text[a:b]) for a, b in words_judged if not _is_in_mark(text, a)]
     return found
 
 
-def _settled(found: Sequence[Finding]) -> list[Finding]:
-    """Return what rules found, which know where a secret ends and what it is, and what was judged beside that."""
+def _settled(found: Sequence[Finding], near: int) -> list[Finding]:
+    """Return what rules found, which know where a secret ends and what it is, and what was judged beside that.
+
+    ``near``: so near to what a rule found nothing else counts: who tells a secret tells one.
+    """
     if all(one.family != _JUDGED for one in found):
         return list(found)
     sure = [one for one in found if one.family != _JUDGED]
     return sure + [
         Finding(one.start, one.stop, "told", one.secret, one.depth)
         for one in found
-        if one.family == _JUDGED and not any(other.start < one.stop and one.start < other.stop for other in sure)
+        if one.family == _JUDGED
+        and not any(other.start < one.stop + near and one.start < other.stop + near for other in sure)
     ]
 
 
+_NEAR_SURE = 200
 # until it is settled whether a rule finds the same
 _JUDGED = "judged"
 

@@ -2,7 +2,8 @@
 
 What is looked at are the looks of a word, the words on both sides of it and what parts them, and which names of secrets
 are near. One sum of weights says how likely the word is one. The weights are data (``weights.json``); ``make
-train-secrets`` fits them anew. All that a word adds is kept by the word and its place, so that most words cost a few look-ups.
+train-secrets`` fits them anew. What a word adds is kept by the word and its place, so that most words cost a few
+look-ups.
 """
 
 import math
@@ -23,7 +24,10 @@ from slowwave.secrets.validity import is_masked, oddness
 
 _BEHIND_CHARS, _BEFORE_CHARS = 200, 160
 _MOST_TOKENS = 400
-_SIGNS_BETWEEN = r"\s\"'`\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u2039\u203a()\[\]{}<>,;|=:\\\u2014\u2013\u2192\u2190\u061b\u060c\u0964\u00b7\u2022"
+_SIGNS_BETWEEN = (
+    r"\s\"'`\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb\u2039"
+    r"\u203a()\[\]{}<>,;|=:\\\u2014\u2013\u2192\u2190\u061b\u060c\u0964\u00b7\u2022"
+)
 _ANY = re.compile(
     r"[A-Za-z][\w+.\-]{1,12}://[^\s\"'`<>]{1,200}"  # addresses
     r"|(?:[~.]{0,2}/)?(?:[\w.@\-]{1,60}/){2,12}[\w.@\-]{0,60}"  # paths
@@ -70,10 +74,9 @@ def _dense(value: str) -> Iterator[Span]:
             continue
         at = left
         for _, begin, end in _lexicon().find_matches_as_indexes(part[0]):
-            begin, end = left + begin, left + end
-            yield from _letters(value, at, begin)
-            yield begin, end
-            at = end
+            yield from _letters(value, at, left + begin)
+            yield left + begin, left + end
+            at = left + end
         yield from _letters(value, at, right)
 
 
@@ -125,7 +128,11 @@ def _wholes() -> dict[str, tuple[str, ...]]:
 @cache
 def _stems() -> tuple[ahocorasick_rs.AhoCorasick, tuple[tuple[str, str], ...]]:
     every = tuple(
-        (word.lower().rstrip("*"), head) for head in HEADS if head in _STEMS for word in words(head) if len(word) > 3  # noqa: PLR2004
+        (word.lower().rstrip("*"), head)
+        for head in HEADS
+        if head in _STEMS
+        for word in words(head)
+        if len(word) > 3  # noqa: PLR2004
     )
     return ahocorasick_rs.AhoCorasick([word for word, _ in every]), every
 
@@ -146,7 +153,7 @@ def heads_of(lower: str) -> tuple[str, ...]:
 
 
 @lru_cache(1 << 14)
-def look_of(text: str) -> str:
+def look_of(text: str) -> str:  # noqa: PLR0911 - one of each class
     """Return the class of a word's looks."""
     if len(text) == 1:
         return "h" if IS_DENSE.match(text) else "x" if text.isalnum() else "s"
@@ -182,7 +189,9 @@ def _shape(text: str) -> str:
 
 
 _RUNS = re.compile(r"(.)\1+")
-_CLASSES = {c: "A" if chr(c).isupper() else "a" if chr(c).isalpha() else "0" if chr(c).isdigit() else chr(c) for c in range(128)}
+_CLASSES = {
+    c: "A" if chr(c).isupper() else "a" if chr(c).isalpha() else "0" if chr(c).isdigit() else chr(c) for c in range(128)
+}
 
 
 def _grams(lower: str, size: int = 3) -> set[str]:

@@ -73,13 +73,16 @@ NAME = "fingerprint.key"
 _BYTES = 32
 
 
-def redactor_of(settings: Settings, environ: Mapping[str, str], *, create: bool = True) -> Redactor:
+def redactor_of(
+    settings: Settings, environ: Mapping[str, str], *, create: bool = True, leaning: bool = False
+) -> Redactor:
     """Return the redactor of the person that runs slowwave.
 
     Args:
         settings: ``secrets.key_file`` names another file than the usual one.
         environ: the environment; the settings' own folder is taken from here.
         create: write a key where there is none; without it the marks of this run are comparable among themselves only.
+        leaning: rather a word too many than a secret, as memory is written; not where a person's own files change.
 
     Raises:
         CorruptStateError: the file holds no key, or is gone although something was erased by it, or the list of that
@@ -94,7 +97,7 @@ def redactor_of(settings: Settings, environ: Mapping[str, str], *, create: bool 
         reason = "is gone, and without it nobody can tell what was erased"
         raise CorruptStateError(place, reason, f"put it back from a copy, or remove {FILE} and erase again")
     key = _key(place, create=create)
-    return Redactor(key, Blocked(key, kept) if is_needed else None)
+    return Redactor(key, Blocked(key, kept) if is_needed else None, leaning)
 
 
 def blocked_by(settings: Settings, environ: Mapping[str, str]) -> Blocked | None:
