@@ -12,7 +12,7 @@ from slowwave.secrets.redactor import Redactor
 TEXTS = (
     "the printer asks for a word, it is magnolia",
     "root / Kupfer_89\nand then: 4711",
-    "密码是向日葵，别忘了",
+    "密码是向日葵 别忘了",
     "비밀번호는 해바라기 라고",
 )
 
@@ -38,7 +38,7 @@ def test_memory_leans_to_a_word_too_many_and_nothing_else_does() -> None:
 def test_weights_are_small() -> None:
     weights = judge.weights()
     assert weights.least_leaning < weights.least
-    assert len(weights.by_name) < 25_000  # noqa: PLR2004 - 400 kB
+    assert len(weights.by_name) < 25_000
 
 
 def test_who_tells_no_secret_keeps_every_word_in_memory() -> None:
