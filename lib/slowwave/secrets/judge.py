@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import accumulate
 from typing import NamedTuple
 
 import ahocorasick_rs
@@ -29,9 +30,9 @@ _SIGNS_BETWEEN = (
     r"\u203a()\[\]{}<>,;|=:\\\u2014\u2013\u2192\u2190\u061b\u060c\u0964\u00b7\u2022"
 )
 _ANY = re.compile(
-    r"[A-Za-z][\w+.\-]{1,12}://[^\s\"'`<>]{1,200}"  # addresses
+    r"([A-Za-z][\w+.\-]{1,12}://[^\s\"'`<>]{1,200}"  # addresses
     r"|(?:[~.]{0,2}/)?(?:[\w.@\-]{1,60}/){2,12}[\w.@\-]{0,60}"  # paths
-    rf"|[^{_SIGNS_BETWEEN}/]{{1,80}}"
+    rf"|[^{_SIGNS_BETWEEN}/]{{1,80}})"
 )
 _TRAIL = ".!?\u2026*_"
 _LEAD = ".*_#-!?"
@@ -48,22 +49,29 @@ class Word(NamedTuple):
 
 def words_of(text: str, start: int, stop: int) -> list[Word]:
     """Return the words of a part of a text; in a script without blanks known words and single letters are words."""
+    return _placed(_ANY.split(text[start:stop]), start)
+
+
+def _placed(pieces: Sequence[str], at: int) -> list[Word]:
+    """Return the words of a text that was split into what parts words and what has some."""
     found: list[Word] = []
-    for one in _ANY.finditer(text, start, stop):
-        left, right = one.span()
-        value = one[0]
-        if not value.isascii() and IS_DENSE.search(value):
-            for begin, end in _dense(value):
-                part = value[begin:end]
-                found.append(Word(left + begin, left + end, part, part.lower()))
-            continue
-        bare = value.rstrip(_TRAIL)
-        right -= len(value) - len(bare)
-        value = bare.lstrip(_LEAD)
-        left += len(bare) - len(value)
-        if value:
-            found.append(Word(left, right, value, value.lower()))
+    is_gap = True
+    for piece in pieces:
+        if not is_gap:
+            found += [Word(at + left, at + right, word, lower) for left, right, word, lower in _words_in(piece)]
+        at += len(piece)
+        is_gap = not is_gap
     return found
+
+
+@lru_cache(1 << 16)
+def _words_in(value: str) -> tuple[Word, ...]:
+    if not value.isascii() and IS_DENSE.search(value):
+        return tuple(Word(left, right, value[left:right], value[left:right].lower()) for left, right in _dense(value))
+    bare = value.rstrip(_TRAIL)
+    right = len(bare)
+    bare = bare.lstrip(_LEAD)
+    return (Word(right - len(bare), right, bare, bare.lower()),) if bare else ()
 
 
 def _dense(value: str) -> Iterator[Span]:
@@ -400,44 +408,71 @@ def _heads_in(lower: str) -> str:
 NEVER = -99.0
 
 
+class _Own(NamedTuple):
+    """What is known of a word wherever it stands."""
+
+    look: str
+    own: float  # what it says of itself
+    is_looked_at: bool  # a letter of a script without blanks says nothing of itself: what stands around tells
+    beside: tuple[float, ...]  # what it adds to words near it, by the place
+    heads: str
+
+
+@lru_cache(1 << 15)
+def _own(word: str) -> _Own:
+    look, lower = look_of(word), word.lower()
+    own = _sum_of(("t", look, word))
+    is_looked_at = own >= weights().least_look or IS_DENSE.match(word) is not None
+    return _Own(look, own, is_looked_at, _beside(lower), " ".join(heads_of(lower)))
+
+
+@lru_cache(1 << 16)
+def _has_any(value: str) -> bool:
+    """Say whether a piece of a text has a word that looks as if it could be a secret."""
+    return any(_own(word.text).is_looked_at for word in _words_in(value))
+
+
+# less than any sum
+NEVER = -99.0
+
+
 def scores(text: str, every: Sequence[Word]) -> list[float]:
     """Return the log-odds of each word; of what looks like no value itself nothing else is looked at."""
-    known = weights()
-    looks = [look_of(word.text) for word in every]
-    own = [_sum_of(("t", look, word.text)) for look, word in zip(looks, every, strict=True)]
+    owns = [_own(word.text) for word in every]
     sums = [NEVER] * len(every)
-    wanted = [n for n, one in enumerate(own) if one >= known.least_look]
+    wanted = [n for n, one in enumerate(owns) if one.is_looked_at]
     if not wanted:
         return sums
-    line, lowers = _line(text, every, looks), [word.lower for word in every]
-    beside = [_beside(lower) for lower in lowers]
-    ahead, after = [0.0], [0.0]
-    near, far = _SLOT["N"], _SLOT["M"]
-    for one in beside:
-        ahead.append(ahead[-1] + one[near])
-        after.append(after[-1] + one[far])
-    ends = {_OPENING: _beside(_OPENING), _CLOSING: _beside(_CLOSING)}
-    size = len(every)
+    line, bias, size = _line(text, every, [one.look for one in owns]), weights().bias, len(every)
+    ahead = list(accumulate((one.beside[_NEAR] for one in owns), initial=0.0))
+    after = list(accumulate((one.beside[_FAR_SLOT] for one in owns), initial=0.0))
+    opening, closing = _own(_OPENING), _own(_CLOSING)
     for n in wanted:
-        look = looks[n]
-        total = known.bias + own[n] + ahead[n] - ahead[max(0, n - _AROUND_BEFORE)]
+        look = owns[n].look
+        total = bias + owns[n].own + ahead[n] - ahead[max(0, n - _AROUND_BEFORE)]
         total += after[min(size, n + 1 + _AROUND_BEHIND)] - after[n + 1]
+        before, behind = owns[max(0, n - len(_BEFORE)) : n][::-1], owns[n + 1 : n + 1 + len(_BEHIND)]
+        total += _sum_beside(look, before if n >= len(_BEFORE) else [*before, opening], _BEFORE)
+        total += _sum_beside(look, behind if n + len(_BEHIND) < size else [*behind, closing], _BEHIND)
+        total += _sum_of(("k", look[:1], "L1" + (every[n - 1].lower if n else _OPENING)))
+        total += _sum_of(("k", look[:1], "R1" + (every[n + 1].lower if n + 1 < size else _CLOSING)))
         for key in _fixed(line, n):
             total += _sum_of(key)
-        for by, slots in ((-1, _SLOTS_BEFORE), (1, _SLOTS_BEHIND)):
-            at = n
-            for slot in slots:
-                at += by
-                if not 0 <= at < size:
-                    total += ends[_OPENING if by < 0 else _CLOSING][slot]
-                    break
-                total += beside[at][slot]
-                if heads := _heads_in(lowers[at]):
-                    total += _sum_of(("c", look, _PLACES[slot] + heads))
-        total += _sum_of(("k", look[:1], "L1" + (lowers[n - 1] if n else _OPENING)))
-        total += _sum_of(("k", look[:1], "R1" + (lowers[n + 1] if n + 1 < size else _CLOSING)))
         sums[n] = total
     return sums
+
+
+def _sum_beside(look: str, every: Sequence[_Own], places: Sequence[str]) -> float:
+    """Return what the words on one side of a word add."""
+    total = 0.0
+    for one, place in zip(every, places, strict=False):
+        total += one.beside[_SLOT[place]]
+        if one.heads:
+            total += _sum_of(("c", look, place + one.heads))
+    return total
+
+
+_NEAR, _FAR_SLOT = _SLOT["N"], _SLOT["M"]
 
 
 MESSAGE = 2_000
@@ -489,8 +524,10 @@ def judged(text: str, places: Iterable[Span], *, leaning: bool = False) -> list[
     known = weights()
     least = known.least_leaning if leaning else known.least
     for start, stop in parts_near(text, places):
-        every = words_of(text, start, stop)
-        every = every[:_MOST_TOKENS]
+        pieces = _ANY.split(text[start:stop])
+        if not any(map(_has_any, pieces[1::2])):
+            continue
+        every = _placed(pieces, start)[:_MOST_TOKENS]
         sums = scores(text, every)
         is_one = [score >= least for score in sums]
         if True not in is_one:
