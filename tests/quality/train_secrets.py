@@ -5,7 +5,6 @@ import json
 import random
 import re
 import string
-import sys
 import time
 import zlib
 from collections import Counter
@@ -79,8 +78,7 @@ def examples(rows: Sequence[tuple[str, str, list[str]]], *, seed: int, again: in
     for part, text, bodies in rows:
         yield Example(text, spans_in(text, bodies), 1.0)
         if part == "benign":
-            wrap = chance.choice(carriers)
-            yield Example(wrap(text), (), 0.5)
+            yield from (Example(wrap(text), (), 0.5) for wrap in chance.sample(carriers, _CARRIED))
         if part != "told":
             continue
         value = bodies[0]
@@ -194,8 +192,8 @@ def use(weights: judge.Weights) -> None:
     """Let the judge use weights that are not shipped."""
     judge.weights = lambda: weights  # type: ignore[assignment]
     judge.look_of.cache_clear()
-    judge._sum_of.cache_clear()
-    judge._beside.cache_clear()
+    for known in (judge._sum_of, judge._beside, judge._own, judge._has_any):
+        known.cache_clear()
 
 
 def _from(module: str) -> Any:
@@ -256,22 +254,36 @@ _MARKED = re.compile("\u27e6([^\u27e7]+)\u27e7")
 
 
 Row = tuple[str, str, list[str]]
+_CARRIED = 3
 _AGAIN, _STRENGTH, _LEAST_WEIGHT = 2, 0.3, 0.08
 # of the sessions the measure reads every third one: these are left for it
 _FITTED_PARTS = (1, 2)
 _ROOM, _MOST_LINES = 12_000_000, 12_000
-OUTSIDE = tuple(Path(__file__).with_name(f"secrets_outside_{one}.jsonl") for one in "ab")
+OUTSIDE = tuple(Path(__file__).with_name(f"secrets_outside_{one}.jsonl") for one in "abc")
 
 
 def fit(rows: Sequence[Row], corpus: Sequence[str]) -> judge.Weights:
     """Return weights fitted to lines that were written and to texts of real sessions, in which rules see no secret."""
     often, cues = often_of(corpus, rows), cues_of(corpus, rows)
-    use(judge.Weights(0, 99, 99, 0, -99, often, cues, {}))
+    use(judge.Weights(0, 99, 99, 0, 99, often, cues, {}))
     own = tokens_of(examples(rows, seed=3, again=_AGAIN), whole=True)
     real = [*corpus, *lines_of(corpus, seed=4, most=_MOST_LINES)]
     others = tokens_of((Example(text, (), 1.0, _found(text)) for text in real if judged_places(text)), whole=False)
     every = Tokens(own.keys + others.keys, own.labels + others.labels, own.weights + others.weights)
-    return fitted(every, often, cues, strength=_STRENGTH, least=_LEAST_WEIGHT)
+    return _small(fitted(every, often, cues, strength=_STRENGTH, least=_LEAST_WEIGHT))
+
+
+def _small(weights: judge.Weights) -> judge.Weights:
+    """Return weights without the least of them, so few that they fit into the file."""
+    least = _LEAST_WEIGHT
+    while len(msgspec.json.encode(weights)) > _MOST_BYTES:
+        least += 0.01
+        by_name = {name: weight for name, weight in weights.by_name.items() if abs(weight) >= least}
+        weights = msgspec.structs.replace(weights, by_name=by_name)
+    return weights
+
+
+_MOST_BYTES = 398_000
 
 
 def _found(text: str) -> tuple[tuple[int, int], ...]:
@@ -315,18 +327,14 @@ def main() -> None:
     """Fit, print what was found of each outsider's lines by weights that had not seen them, and write the weights."""
     corpus = [text for part in _FITTED_PARTS for text in corpus_texts(part, 3, _ROOM)]
     base, beside = written_lines(), list(beside_lines())
-    for own, other in (OUTSIDE, OUTSIDE[::-1]):
+    for other in OUTSIDE:
         # the lines beside were written after a look at some of the second file
-        rows = [*base, *(beside if other == OUTSIDE[0] else ()), *list(file_lines(own)) * 2]
+        own = [row for path in OUTSIDE if path != other for row in file_lines(path)]
+        rows = [*base, *(() if other == OUTSIDE[1] else beside), *own * 2]
         print(f"{other.name}, not seen: {report(fit(rows, corpus), other)}", flush=True)
     outside = [row for path in OUTSIDE for row in file_lines(path)]
-    data = msgspec.json.encode(fit([*base, *beside, *outside * 2], corpus), order="deterministic")
-    if len(data) > _MOST_BYTES:
-        sys.exit(f"{len(data)} bytes are too many")
-    TARGET.write_bytes(data)
-
-
-_MOST_BYTES = 420_000
+    weights = fit([*base, *beside, *outside * 2], corpus)
+    TARGET.write_bytes(msgspec.json.encode(weights, order="deterministic"))
 
 
 if __name__ == "__main__":

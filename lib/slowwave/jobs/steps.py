@@ -47,7 +47,7 @@ def compacting(project: Project, run: Run) -> "Compacting":
     """Return what the sessions of a project are compacted with."""
     from slowwave.compaction.book import Compacting  # noqa: PLC0415 - the usual night compacts nothing
 
-    redact = redactor_of(run.settings, run.environ, create=not run.dry_run, leaning=True)
+    redact = redactor_of(run.settings, run.environ, create=not run.dry_run)
     report = Report("compact", run.id)
 
     def flush(session: StoredSession) -> Report:
@@ -242,7 +242,7 @@ def extract_some(project: Project, sessions: Sequence[StoredSession], run: Run) 
         dry_run=run.dry_run,
         home=run.home,
         model=language_model(run.id, run.settings, run.environ, dry_run=run.dry_run),
-        redact=redactor_of(run.settings, run.environ, create=not run.dry_run, leaning=True),
+        redact=redactor_of(run.settings, run.environ, create=not run.dry_run),
         rehearsal=run.rehearsal,
         told_to=_told_to(project, run),
     )

@@ -101,7 +101,7 @@ def _found(found: Iterable[Finding], known: _Known) -> _Found:
 
 def _find(text: str, depth: int, first: int, known: _Known) -> list[Finding]:
     signs = plain_signs(text)
-    foreign, folds = (False, []) if text.isascii() else foreign_signs(text, signs)
+    foreign, folds = (False, []) if text.isascii() else foreign_signs(text)
     if depth and folds:
         found = _found((), known)
         _add(found, folded(text, folds), depth - 1, first)
@@ -402,8 +402,6 @@ _BY_RUN = {rule.family: rule for rule in RUNS}
 # letters (arrows, frames and small pictures are in most texts)
 _LETTERS = re.compile("[\u00c0-\u1fff\u3000-\ud7ff\ufb00-\ufdff]")
 _ASCII = bytes(range(128))
-# of so many signs one is foreign at most where each of these is looked at by itself
-_FEW = 16
 # colours and codes that may stand within literals, and escapes of letters that nouns have or nobody sees
 _ESCAPED = (
     "00ad 00f 00e 01 03 04 05 06 09 0a 0b 0c 0d 0e 10 12 17 1e 200 202 206 30 fe"
@@ -523,27 +521,16 @@ def plain_signs(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
 
-def foreign_signs(text: str, signs: bytes) -> tuple[bool, list[str]]:
-    """Say whether a text has letters that are no ASCII, and return its signs for show and such as nobody sees.
-
-    ``signs``: the same as :func:`plain_signs` returns it, which has a question mark for most of these.
-    """
-    others: set[str] = set()
-    at, left = (signs.find(b"?"), len(signs) // _FEW) if signs.isascii() else (0, 0)
-    while at >= 0 and left:
-        others.add(text[at])
-        at = signs.find(b"?", at + 1)
-        left -= 1
-    if at >= 0:
-        others = set(text.encode("utf-8", "replace").translate(None, _ASCII).decode())
-    every = "".join(others)
+def foreign_signs(text: str) -> tuple[bool, list[str]]:
+    """Say whether a text has letters that are no ASCII, and return its signs for show and such as nobody sees."""
+    every = "".join(set(text.encode("utf-8", "replace").translate(None, _ASCII).decode()))
     return bool(_LETTERS.search(every)), FOLDED.findall(every)
 
 
 def judged_places(text: str) -> list[tuple[int, int]]:
     """Return where names of secrets lie that the judge looks around."""
     signs = plain_signs(text)
-    foreign = not text.isascii() and foreign_signs(text, signs)[0]
+    foreign = not text.isascii() and foreign_signs(text)[0]
     return places_judged(text, anchors_in(signs, text if foreign else ""))
 
 

@@ -89,12 +89,11 @@ def _dense(value: str) -> Iterator[Span]:
 
 
 def _letters(value: str, left: int, right: int) -> Iterator[Span]:
-    if left < right and "\uac00" <= value[left] <= "\ud7af":
-        yield left, right
-        return
-    yield from ((at, at + 1) for at in range(left, right) if value[at].isalnum())
+    yield from (one.span() for one in _LETTER.finditer(value, left, right))
 
 
+# what is written with blanks, or for words of other languages, is whole
+_LETTER = re.compile(r"[\uac00-\ud7af]+|[\u30a1-\u30fa\u30fc]+|[^\W_]")
 _PARTS = re.compile(rf"(?P<dense>[{DENSE}]+)|(?P<other>[^{DENSE}]+)")
 
 

@@ -25,11 +25,10 @@ _DIGITS = 8
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Replaces secrets by marks."""
+    """Replaces secrets by marks, rather a word too many than a secret: what it cleans is written beside the original."""
 
     key: bytes  # key of the fingerprints, marks of different keys cannot be compared; without one there are none
     blocked: Blocked | None = None  # what was erased and goes, too, wherever it comes from
-    leaning: bool = False  # rather a word too many than a secret: for memory, never for what a person wrote
 
     def __call__(self, text: str) -> str:
         """Return ``text`` without secrets."""
@@ -40,7 +39,7 @@ class Redactor:
         from slowwave.secrets.finder import find_secrets  # noqa: PLC0415 - a listing of what is known needs no rules
 
         text, erased = self.blocked.masked(text) if self.blocked else (text, 0)
-        found = find_secrets(text, leaning=self.leaning)
+        found = find_secrets(text, leaning=True)
         if not found:
             return text, erased
         out: list[str] = []
@@ -73,16 +72,13 @@ NAME = "fingerprint.key"
 _BYTES = 32
 
 
-def redactor_of(
-    settings: Settings, environ: Mapping[str, str], *, create: bool = True, leaning: bool = False
-) -> Redactor:
+def redactor_of(settings: Settings, environ: Mapping[str, str], *, create: bool = True) -> Redactor:
     """Return the redactor of the person that runs slowwave.
 
     Args:
         settings: ``secrets.key_file`` names another file than the usual one.
         environ: the environment; the settings' own folder is taken from here.
         create: write a key where there is none; without it the marks of this run are comparable among themselves only.
-        leaning: rather a word too many than a secret, as memory is written; not where a person's own files change.
 
     Raises:
         CorruptStateError: the file holds no key, or is gone although something was erased by it, or the list of that
@@ -97,7 +93,7 @@ def redactor_of(
         reason = "is gone, and without it nobody can tell what was erased"
         raise CorruptStateError(place, reason, f"put it back from a copy, or remove {FILE} and erase again")
     key = _key(place, create=create)
-    return Redactor(key, Blocked(key, kept) if is_needed else None, leaning)
+    return Redactor(key, Blocked(key, kept) if is_needed else None)
 
 
 def blocked_by(settings: Settings, environ: Mapping[str, str]) -> Blocked | None:

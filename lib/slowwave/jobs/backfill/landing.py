@@ -104,7 +104,7 @@ def _land(run: Folder, plan: Plan, shard: Shard, index: int, environ: Mapping[st
     """
     pieces = [piece for piece in shard.pieces if piece.project == index]
     results = [run.result(piece.number) for piece in pieces]
-    redact = redactor_of(plan.settings, environ, create=True, leaning=True)
+    redact = redactor_of(plan.settings, environ, create=True)
     project, folder = plan.projects[index], run.landed(name_of(shard.number, index))
     record, memory, wrong = _known(folder), project.memory, ""
     if record is None or record.state in ("open", "cut"):

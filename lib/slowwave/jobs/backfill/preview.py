@@ -265,7 +265,7 @@ def _foreseen(plan: Plan, shards: Sequence[Shard], environ: Mapping[str, str]) -
     every = [(piece, session) for shard in shards for piece in shard.pieces for session in piece.sessions]
     groups = groups_of(every, lambda one: one[1].size)
     sampled: list[list[Measured]] = [[] for _ in groups]
-    redact = redactor_of(plan.settings, environ, create=False, leaning=True)
+    redact = redactor_of(plan.settings, environ, create=False)
     chosen = sample_order(groups, MOST_SESSIONS)
     for _, (piece, session) in chosen[:WARMING_UP]:
         _measured(plan, piece, session, environ, redact)

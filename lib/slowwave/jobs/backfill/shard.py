@@ -334,7 +334,7 @@ class Reader:
             return Done(pieces=1, sessions=len(piece.sessions))
 
     def _result(self, piece: Piece) -> Result:
-        redact = redactor_of(self.plan.settings, self._environ, create=True, leaning=True)
+        redact = redactor_of(self.plan.settings, self._environ, create=True)
         project = self.plan.projects[piece.project]
         batch = Collected(project, self.plan, piece.seed, home_folder(self._environ), redact)
         here = [session for session in piece.sessions if _is_as_planned(session, batch)]
