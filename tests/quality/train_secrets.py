@@ -78,7 +78,7 @@ def examples(rows: Sequence[tuple[str, str, list[str]]], *, seed: int, again: in
     for part, text, bodies in rows:
         yield Example(text, spans_in(text, bodies), 1.0)
         if part == "benign":
-            yield from (Example(wrap(text), (), 0.5) for wrap in chance.sample(carriers, _CARRIED))
+            yield from (Example(wrap(text), (), 0.5) for wrap in carriers)
         if part != "told":
             continue
         value = bodies[0]
@@ -254,7 +254,6 @@ _MARKED = re.compile("\u27e6([^\u27e7]+)\u27e7")
 
 
 Row = tuple[str, str, list[str]]
-_CARRIED = 3
 _AGAIN, _STRENGTH, _LEAST_WEIGHT = 2, 0.3, 0.08
 # of the sessions the measure reads every third one: these are left for it
 _FITTED_PARTS = (1, 2)

@@ -55,7 +55,7 @@ def find_secrets(text: str, *, leaning: bool = False) -> list[Finding]:
     """Return the secrets of a text in order; no two overlap. ``leaning``: rather a word too many than one too few."""
     if len(text) < MIN_CHARS:
         return []
-    found = _settled(_find(text, _DEPTH, _ESCAPES, _Known({}, leaning)), 0 if leaning else _NEAR_SURE)
+    found = _settled(_find(text, _DEPTH, _ESCAPES, _Known({}, leaning)), text, leaning=leaning)
     if found:
         found += _again(text, found)
     return apart(found) if len(found) > 1 else found
@@ -132,29 +132,33 @@ def _find(text: str, depth: int, first: int, known: _Known) -> list[Finding]:
             found += _made(text, seen)
         _pieces(found, text, depth, first, seen)
     # the last: what was found before says where values end
-    found += [Finding(a, b, _JUDGED, text[a:b]) for a, b in words_judged if not _is_in_mark(text, a)]
+    found += [Finding(a, b, _JUDGED if is_sure else _LEANT, text[a:b]) for a, b, is_sure in words_judged]
     return found
 
 
-def _settled(found: Sequence[Finding], near: int) -> list[Finding]:
+def _settled(found: Sequence[Finding], text: str, *, leaning: bool) -> list[Finding]:
     """Return what rules found, which know where a secret ends and what it is, and what was judged beside that.
 
-    ``near``: so near to what a rule found nothing else counts: who tells a secret tells one.
+    Near to what a rule found, or to a mark, less counts: who tells a secret tells one.
     """
-    if all(one.family != _JUDGED for one in found):
+    guessed = [one for one in found if one.family in _GUESSED]
+    if not guessed:
         return list(found)
-    sure = [one for one in found if one.family != _JUDGED]
-    return sure + [
-        Finding(one.start, one.stop, "told", one.secret, one.depth)
-        for one in found
-        if one.family == _JUDGED
-        and not any(other.start < one.stop + near and one.start < other.stop + near for other in sure)
-    ]
+    sure = [one for one in found if one.family not in _GUESSED]
+    told = [(one.start, one.stop) for one in sure]
+    told += [mark.span() for mark in _WHOLE_MARK.finditer(text)] if _MARK in text else []
+    for one in guessed:
+        reach = 0 if leaning and one.family == _JUDGED else _NEAR_SURE
+        if not any(start < one.stop + reach and one.start < stop + reach for start, stop in told):
+            sure.append(Finding(one.start, one.stop, "told", one.secret, one.depth))
+    return sure
 
 
 _NEAR_SURE = 200
 # until it is settled whether a rule finds the same
-_JUDGED = "judged"
+_JUDGED, _LEANT = "judged", "leant"
+_GUESSED = (_JUDGED, _LEANT)
+_WHOLE_MARK = re.compile(r"\[secret:[\w\-]*(?::[0-9a-f]*)?\]")
 
 
 # number of the literal, where it begins and where it ends
@@ -540,13 +544,14 @@ def places_judged(text: str, hits: Sequence[Hit]) -> list[tuple[int, int]]:
     In long texts, which nobody typed, words that mean much else are passed over.
     """
     kinds = _automaton()[2]
-    is_long = len(text) > MESSAGE
+    is_long, has_mark = len(text) > MESSAGE, _MARK in text
     places = [
         (start, stop)
         for number, start, stop in hits
         if (noun := kinds[number]) is not None
         and not (is_long and noun.near is not None)
         and not noun.is_idle(text, start, stop)
+        and not (has_mark and _is_in_mark(text, start))
     ]
     return [(0, len(text))] if is_message(text) else places
 

@@ -412,7 +412,7 @@ class _Own(NamedTuple):
 
     look: str
     own: float  # what it says of itself
-    is_looked_at: bool  # a letter of a script without blanks says nothing of itself: what stands around tells
+    is_dense: bool  # a letter of a script without blanks says nothing of itself: what stands around tells
     beside: tuple[float, ...]  # what it adds to words near it, by the place
     heads: str
 
@@ -421,14 +421,17 @@ class _Own(NamedTuple):
 def _own(word: str) -> _Own:
     look, lower = look_of(word), word.lower()
     own = _sum_of(("t", look, word))
-    is_looked_at = own >= weights().least_look or IS_DENSE.match(word) is not None
-    return _Own(look, own, is_looked_at, _beside(lower), " ".join(heads_of(lower)))
+    return _Own(look, own, IS_DENSE.match(word) is not None, _beside(lower), " ".join(heads_of(lower)))
 
 
 @lru_cache(1 << 16)
 def _has_any(value: str) -> bool:
     """Say whether a piece of a text has a word that looks as if it could be a secret."""
-    return any(_own(word.text).is_looked_at for word in _words_in(value))
+    return any(_is_looked_at(_own(word.text)) for word in _words_in(value))
+
+
+def _is_looked_at(one: _Own) -> bool:
+    return one.own >= weights().least_look or one.is_dense
 
 
 # less than any sum
@@ -439,7 +442,7 @@ def scores(text: str, every: Sequence[Word]) -> list[float]:
     """Return the log-odds of each word; of what looks like no value itself nothing else is looked at."""
     owns = [_own(word.text) for word in every]
     sums = [NEVER] * len(every)
-    wanted = [n for n, one in enumerate(owns) if one.is_looked_at]
+    wanted = [n for n, one in enumerate(owns) if _is_looked_at(one)]
     if not wanted:
         return sums
     line, bias, size = _line(text, every, [one.look for one in owns]), weights().bias, len(every)
@@ -514,12 +517,20 @@ def _blank(text: str, left: int, start: int) -> int:
     return left if at < 0 else at + 1
 
 
-def judged(text: str, places: Iterable[Span], *, leaning: bool = False) -> list[Span]:
+class Judged(NamedTuple):
+    """Where a secret is told, and whether that is so sure that one may overwrite it."""
+
+    start: int
+    stop: int
+    is_sure: bool
+
+
+def judged(text: str, places: Iterable[Span], *, leaning: bool = False) -> list[Judged]:
     """Return where secrets are told near names of secrets, which lie at ``places``.
 
     ``leaning``: rather a word too many than one too few.
     """
-    found: list[Span] = []
+    found: list[Judged] = []
     known = weights()
     least = known.least_leaning if leaning else known.least
     for start, stop in parts_near(text, places):
@@ -540,10 +551,11 @@ def judged(text: str, places: Iterable[Span], *, leaning: bool = False) -> list[
         for n, word in enumerate(every):
             if not is_one[n] or is_masked(word.text):
                 continue
-            if last == n - 1 and found and _are_one(text, found[-1][1], word.start):
-                found[-1] = (found[-1][0], word.stop)
+            is_sure = sums[n] >= known.least
+            if last == n - 1 and found and _are_one(text, found[-1].stop, word.start):
+                found[-1] = Judged(found[-1].start, word.stop, found[-1].is_sure or is_sure)
             else:
-                found.append((word.start, word.stop))
+                found.append(Judged(word.start, word.stop, is_sure))
             last = n
     return found
 
