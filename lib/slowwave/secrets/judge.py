@@ -58,7 +58,8 @@ def _placed(pieces: Sequence[str], at: int) -> list[Word]:
     is_gap = True
     for piece in pieces:
         if not is_gap:
-            found += [Word(at + left, at + right, word, lower) for left, right, word, lower in _words_in(piece)]
+            for left, right, word, lower in _words_in(piece):
+                found.append(Word(at + left, at + right, word, lower))
         at += len(piece)
         is_gap = not is_gap
     return found
@@ -412,7 +413,7 @@ class _Own(NamedTuple):
 
     look: str
     own: float  # what it says of itself
-    is_dense: bool  # a letter of a script without blanks says nothing of itself: what stands around tells
+    look_enough: float  # the same, to be looked at: a letter of a script without blanks says little of itself
     beside: tuple[float, ...]  # what it adds to words near it, by the place
     heads: str
 
@@ -421,17 +422,19 @@ class _Own(NamedTuple):
 def _own(word: str) -> _Own:
     look, lower = look_of(word), word.lower()
     own = _sum_of(("t", look, word))
-    return _Own(look, own, IS_DENSE.match(word) is not None, _beside(lower), " ".join(heads_of(lower)))
+    is_dense = IS_DENSE.match(word) is not None
+    return _Own(look, own, own + _OF_LETTERS * is_dense, _beside(lower), " ".join(heads_of(lower)))
+
+
+# how much less is enough of a letter that is a word of its own
+_OF_LETTERS = 0.8
 
 
 @lru_cache(1 << 16)
 def _has_any(value: str) -> bool:
     """Say whether a piece of a text has a word that looks as if it could be a secret."""
-    return any(_is_looked_at(_own(word.text)) for word in _words_in(value))
-
-
-def _is_looked_at(one: _Own) -> bool:
-    return one.own >= weights().least_look or one.is_dense
+    least = weights().least_look
+    return any(_own(word.text).look_enough >= least for word in _words_in(value))
 
 
 # less than any sum
@@ -442,7 +445,8 @@ def scores(text: str, every: Sequence[Word]) -> list[float]:
     """Return the log-odds of each word; of what looks like no value itself nothing else is looked at."""
     owns = [_own(word.text) for word in every]
     sums = [NEVER] * len(every)
-    wanted = [n for n, one in enumerate(owns) if _is_looked_at(one)]
+    least = weights().least_look
+    wanted = [n for n, one in enumerate(owns) if one.look_enough >= least]
     if not wanted:
         return sums
     line, bias, size = _line(text, every, [one.look for one in owns]), weights().bias, len(every)

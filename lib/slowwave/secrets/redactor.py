@@ -25,7 +25,7 @@ _DIGITS = 8
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
-    """Replaces secrets by marks, rather a word too many than a secret: what it cleans is written beside the original."""
+    """Replaces secrets by marks; rather a word too many than too few: what it cleans stands beside the original."""
 
     key: bytes  # key of the fingerprints, marks of different keys cannot be compared; without one there are none
     blocked: Blocked | None = None  # what was erased and goes, too, wherever it comes from
