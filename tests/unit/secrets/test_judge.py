@@ -7,7 +7,7 @@ import pytest
 
 from slowwave.secrets import judge
 from slowwave.secrets.finder import find_secrets
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets.redactor import LEANING
 
 TEXTS = (
     "the printer asks for a word, it is magnolia",
@@ -31,7 +31,7 @@ def test_sums_are_those_of_all_that_is_known_of_a_word(text: str, monkeypatch: p
 
 def test_memory_leans_to_a_word_too_many_and_nothing_else_does() -> None:
     text = "when sudo asks, type magnolia"
-    assert "magnolia" not in Redactor(b"")(text)
+    assert "magnolia" not in LEANING(text)
     assert len(find_secrets(text)) <= len(find_secrets(text, leaning=True))
 
 
@@ -42,7 +42,7 @@ def test_weights_are_small() -> None:
 
 
 def test_who_tells_no_secret_keeps_every_word_in_memory() -> None:
-    redact = Redactor(b"")
+    redact = LEANING
     for text in (
         "the password is too short",
         "pass the token to the client",
