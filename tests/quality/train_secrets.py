@@ -27,7 +27,7 @@ from tests.quality.secret_values import Planted
 
 TARGET = Path(judge.__file__).with_name("weights.json")
 # in log-odds: chosen on the lines of the outsider who was held out that only look so
-_LEAST, _LEAST_LEANING, _BESIDE, _LEAST_LOOK = 2.1, -0.7, 1.5, -0.5
+_LEAST, _LEAST_LEANING, _BESIDE, _LEAST_LOOK = 2.1, -0.3, 1.5, -0.5
 TOLD = (
     "secret_told.txt",
     "secret_told_held_back.txt",

@@ -437,10 +437,6 @@ def _has_any(value: str) -> bool:
     return any(_own(word.text).look_enough >= least for word in _words_in(value))
 
 
-# less than any sum
-NEVER = -99.0
-
-
 def scores(text: str, every: Sequence[Word]) -> list[float]:
     """Return the log-odds of each word; of what looks like no value itself nothing else is looked at."""
     owns = [_own(word.text) for word in every]
