@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from slowwave.memory.dates import day_of_heading
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import SECTION
 from slowwave.memory.folder import INDEX, PAGES, new_topic_file
@@ -17,7 +18,7 @@ from slowwave.memory.ledger import line_hash
 
 # what Cersei writes (:func:`slowwave.memory.candidates.fact_line`)
 _AUTO = re.compile(r"^- \*\*\[(?P<label>\w+)\]\*\* (?P<text>.+?) \*\(confidence: (?P<sure>\d{1,3})%\)\*$")
-_AUTO_DAY = re.compile(r"^### Session memories — (?P<day>\d{4}-\d\d-\d\d)$")
+_AUTO_DAY = re.compile(r"^### Session memories — \d{4}-\d\d-\d\d$")
 _BULLET = re.compile(r"^[-*+] +(?=\S)")
 # what stands before the words of a line
 _INDENT = re.compile(r"^(?P<mark>\s*(?:[-*+] +(?=\S))?)(?P<words>.*)$")
@@ -64,7 +65,7 @@ class Statement:
     text: str  # its words on one line, without bullets and what Cersei writes around a fact
     label: str = ""  # the category that Cersei gave it, "" for every other line
     confidence: float = 0.0  # what Cersei wrote beside it, 0.0 to 1.0
-    day: str = ""  # the day of Cersei's header above it, "" for every other line
+    day: str = ""  # the day that a heading above it names, "" where none does
     target: str = ""  # the page that it does nothing but point to, or ""
     hook: str = ""  # what it says about that page
 
@@ -72,7 +73,21 @@ class Statement:
 def statements(data: bytes) -> list[Statement]:
     """Return the statements of a page in their order."""
     lines = [raw.removesuffix(b"\r").decode("utf-8", "surrogateescape") for raw in split(data)]
-    return [_statement(numbers, lines, day) for numbers, day in _single(lines)]
+    heads = headings(data)
+    days = _days(lines, heads)
+    return [_statement(numbers, lines, days[numbers[0]], is_auto=is_auto) for numbers, is_auto in _single(lines)]
+
+
+def _days(lines: Sequence[str], heads: Mapping[int, int]) -> list[str]:
+    """Return for each line the day that the headings above it name, the nearest one first."""
+    found: list[str] = []
+    above: list[tuple[int, str]] = []
+    for number, line in enumerate(lines):
+        if level := heads.get(number):
+            above = [one for one in above if one[0] < level]
+            above.append((level, day_of_heading(line) or (above[-1][1] if above else "")))
+        found.append(above[-1][1] if above else "")
+    return found
 
 
 def front_of(data: bytes) -> Mapping[str, str]:
@@ -241,20 +256,20 @@ def _is_own(name: str, data: bytes) -> bool:
     return name in PAGES and data.startswith(new_topic_file(name).rstrip())
 
 
-def _statement(numbers: list[int], lines: list[str], day: str) -> Statement:
+def _statement(numbers: list[int], lines: list[str], day: str, *, is_auto: bool) -> Statement:
     number = numbers[0]
     line = lines[number]
     if len(numbers) > 1:
         piece = "\n".join(lines[n] for n in numbers)
-        return Statement(number, piece, in_one_line(piece))
-    auto = _AUTO.match(line) if day else None
+        return Statement(number, piece, in_one_line(piece), day=day)
+    auto = _AUTO.match(line) if is_auto else None
     if auto:
         return Statement(number, line, auto["text"], auto["label"], min(int(auto["sure"]), 100) / 100, day)
     pointer = _POINTER.match(line)
     text = _BULLET.sub("", line).strip()
     if pointer:
-        return Statement(number, line, text, target=target_of(line), hook=pointer["hook"] or "")
-    return Statement(number, line, text)
+        return Statement(number, line, text, day=day, target=target_of(line), hook=pointer["hook"] or "")
+    return Statement(number, line, text, day=day)
 
 
 def parts_of(piece: str) -> list[tuple[str, str]]:
@@ -273,13 +288,13 @@ def in_one_line(piece: str) -> str:
     return text
 
 
-def _single(lines: list[str]) -> Iterator[tuple[list[int], str]]:
-    """Yield the numbers of the lines of each statement, with the day of Cersei's header above it."""
+def _single(lines: list[str]) -> Iterator[tuple[list[int], bool]]:
+    """Yield the numbers of the lines of each statement, and whether a header of Cersei's stands above it."""
     at = _front_end(lines)
     blocks: list[list[int]] = []
-    days: dict[int, str] = {}
+    autos: dict[int, bool] = {}
     block: list[int] = []
-    fenced, section, day = False, False, ""
+    fenced, section, is_auto = False, False, False
     for number in range(at, len(lines)):
         line = lines[number]
         if line.lstrip().startswith("```") or fenced:
@@ -288,18 +303,17 @@ def _single(lines: list[str]) -> Iterator[tuple[list[int], str]]:
             continue
         if line.startswith(("#", "<!--")):
             section = (section or line == SECTION) if line.startswith("### ") else line == SECTION
-            header = _AUTO_DAY.match(line) if section else None
-            day = header["day"] if header else ""
+            is_auto = section and bool(_AUTO_DAY.match(line))
             block = []
         elif block and line.strip() and _goes_on(line, lines[number - 1], lines[block[0]]):
             block.append(number)
         elif line.strip():
             block = [number]
             blocks.append(block)
-            days[number] = day
+            autos[number] = is_auto
     for one in blocks:
         if _is_statement(lines[one[0]]) if len(one) == 1 else _is_piece([lines[n] for n in one], one):
-            yield one, days[one[0]]
+            yield one, autos[one[0]]
 
 
 def _is_piece(lines: list[str], numbers: list[int]) -> bool:

@@ -118,6 +118,23 @@ def test_a_line_with_a_secret_is_copied_nowhere(folder: Folder):
     assert secret not in (folder.memory / ".slowwave" / "ledger.jsonl").read_text()
 
 
+def test_a_day_below_a_dated_heading_counts_from_that_day(folder: Folder):
+    text = (
+        "# Log\n\n## Session 2026-11-03 (late)\n\n- Yesterday Ben rotated the keys\n\n### Mailer\n\n- The mailer broke yesterday\n\n"
+        "## November 5, 2026\n\n- Yesterday the importer broke\n\n## Freeze until 2026-11-01\n\n- Yesterday Ann left\n\n"
+        "## 2026-12-24\n\n- Yesterday the docs moved\n"
+    )
+    folder.agent_writes("log.md", text, at="2026-11-17T09:00:00.000Z")
+    folder.dream()
+    assert {one.valid_from[:10] for one in entries(folder).values()} == {"2026-11-03", "2026-11-05", "2026-11-17"}
+    page = folder.read("log.md")
+    assert "Yesterday (2026-11-02) Ben rotated" in page
+    assert "broke yesterday (2026-11-02)" in page
+    assert "Yesterday (2026-11-04) the importer" in page
+    assert "Yesterday (2026-11-16) Ann left" in page
+    assert "Yesterday (2026-11-16) the docs" in page
+
+
 # --- operations
 
 
