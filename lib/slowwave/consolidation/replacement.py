@@ -30,7 +30,7 @@ _ENDINGS = ("ations", "ation", "ments", "ment", "ings", "ing", "ed", "es", "s", 
 _LEAST_ROOT = 4
 
 
-def _root(stem: str) -> str:
+def root_of(stem: str) -> str:
     """Return a word without the endings that its verb, its noun and its participle differ in."""
     ending = next((e for e in _ENDINGS if stem.endswith(e) and len(stem) - len(e) >= _LEAST_ROOT), "")
     return stem.removesuffix(ending)
@@ -111,10 +111,10 @@ _KINDS = {
 LIGHT = _set(
     "use us run set go make do get have need want choos chose chosen decid decided agreed prefer pick select adopt "
     "into onto everyth all both team people new old current now plac thing place way work project repo code always "
-    "never every"
+    "never every yesterday today tomorrow tonight"
 )
-_GENERIC = frozenset(map(_root, LIGHT))
-_LABEL_ROOTS = frozenset(map(_root, LABELS))
+_GENERIC = frozenset(map(root_of, LIGHT))
+_LABEL_ROOTS = frozenset(map(root_of, LABELS))
 # what says no, or that something may be, beside the words that :mod:`.words` knows
 _NOES = _set(
     "nobody noone forbidden forbid prohibited disallowed banned disabled reject rejected denied refused verboten"
@@ -337,7 +337,7 @@ def apart(text: str) -> Apart:
         for stem in words_of(raw).stems:
             placed |= stem in _PLACES
             is_name = bool(tokens) and tokens[-1].stem in _LABEL_ROOTS
-            tokens.append(_Token(_root(_IN_WORDS.get(stem, stem)), role, "" if is_name else _kind(low)))
+            tokens.append(_Token(root_of(_IN_WORDS.get(stem, stem)), role, "" if is_name else _kind(low)))
     return Apart(tuple(tokens), words_of(rule).negations, bool(_CHANGE.search(text)), answer, gives_up)
 
 
@@ -351,14 +351,14 @@ def _answer(text: str) -> frozenset[str]:
 
 
 def _roots(text: str) -> frozenset[str]:
-    return frozenset(_root(_IN_WORDS.get(stem, stem)) for stem in words_of(text).stems)
+    return frozenset(root_of(_IN_WORDS.get(stem, stem)) for stem in words_of(text).stems)
 
 
 @lru_cache(maxsize=20_000)
 def _clause_of(text: str) -> _Clause:
     words = words_of(_CHANGE.sub(" ", arranged(text)))
     noes = sum(stem in _NOES for stem in words.stems) + words.negations
-    roots = frozenset(_root(stem) for stem in words.stems if stem not in _NOES | LIGHT | _MAY)
+    roots = frozenset(root_of(stem) for stem in words.stems if stem not in _NOES | LIGHT | _MAY)
     return _Clause(roots, words.marks, noes % 2 == 1)
 
 

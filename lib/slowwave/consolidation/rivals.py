@@ -46,11 +46,11 @@ def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
         found[older.id] = taken_back(found[older.id], moments[older.id], recaps)
     found |= ended(facts, found)
     found |= _replaced(facts, found)
-    found |= _ended_by_model(facts)
+    found |= _ended_by_others(facts)
     return {fact.id: _with_its_end(fact, found.get(fact.id, Held(fact.spans_before))) for fact in facts}
 
 
-def _ended_by_model(facts: Sequence[Fact]) -> dict[str, Held]:
+def _ended_by_others(facts: Sequence[Fact]) -> dict[str, Held]:
     """Return when memories held whose place another one took as a model saw, until somebody states them again."""
     known = {fact.id for fact in facts}
     ended = [(f.id, f.memory) for f in facts if f.memory and f.memory.ended_by and not f.candidates]

@@ -48,7 +48,7 @@ class Memory:
     section: str = ""  # where it belongs among our headings, "" where its category tells
     stands: bool = False  # whether the line stands where its writer put it, and not among slowwave's own
     indexed: bool = False  # whether slowwave has it in the index; ``file`` is then where it would stand if it were not
-    ended_by: str = ""  # who saw that its successor took its place, where it was not the rules: "model"
+    ended_by: str = ""  # who saw that its successor took its place, where it was not the rules: "model", "judge"
 
     @property
     def place(self) -> str:

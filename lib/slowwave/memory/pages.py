@@ -90,6 +90,11 @@ def _days(lines: Sequence[str], heads: Mapping[int, int]) -> list[str]:
     return found
 
 
+def words_of_line(line: str) -> str:
+    """Return the words of a line without its bullet."""
+    return _BULLET.sub("", line).strip()
+
+
 def front_of(data: bytes) -> Mapping[str, str]:
     """Return the fields of a page's front matter, also those one level down; nothing where it has none."""
     lines = [raw.decode("utf-8", "replace").rstrip() for raw in split(data)]
@@ -266,7 +271,7 @@ def _statement(numbers: list[int], lines: list[str], day: str, *, is_auto: bool)
     if auto:
         return Statement(number, line, auto["text"], auto["label"], min(int(auto["sure"]), 100) / 100, day)
     pointer = _POINTER.match(line)
-    text = _BULLET.sub("", line).strip()
+    text = words_of_line(line)
     if pointer:
         return Statement(number, line, text, day=day, target=target_of(line), hook=pointer["hook"] or "")
     return Statement(number, line, text, day=day)
