@@ -16,8 +16,7 @@ from slowwave.consolidation.facts import PERSONAL, Doubts, Fact, Grouping, Held,
 from slowwave.consolidation.likeness import meaning_of, words_of
 from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.refusals import Refusals, is_retraction, may_end, meant, retired
-from slowwave.consolidation.relation import without_needless
-from slowwave.consolidation.replacement import Contrary
+from slowwave.consolidation.replacement import Contrary, without_needless
 from slowwave.consolidation.rivals import held_when, holder_after
 from slowwave.memory.book import Memory
 from slowwave.memory.candidates import USUAL_LOSS

@@ -375,7 +375,11 @@ def day_of_heading(heading: str) -> str:
     """Return the day whose notes stand below a heading, ISO: the only one that it names, at one of its ends; or ""."""
     title = _ASIDE.sub("", heading).strip("#*_:. []()")
     found = list(_WHOLE_DAY.finditer(title))
-    if len(found) != 1 or (found[0].start() and found[0].end() < len(title)) or _BOUND.search(title[: found[0].start()]):
+    if (
+        len(found) != 1
+        or (found[0].start() and found[0].end() < len(title))
+        or _BOUND.search(title[: found[0].start()])
+    ):
         return ""
     from dateutil import parser  # noqa: PLC0415 - few pages have such a heading in words
 

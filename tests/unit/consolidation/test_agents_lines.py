@@ -119,11 +119,13 @@ def test_a_line_with_a_secret_is_copied_nowhere(folder: Folder):
 
 
 def test_a_day_below_a_dated_heading_counts_from_that_day(folder: Folder):
-    text = (
-        "# Log\n\n## Session 2026-11-03 (late)\n\n- Yesterday Ben rotated the keys\n\n### Mailer\n\n- The mailer broke yesterday\n\n"
-        "## November 5, 2026\n\n- Yesterday the importer broke\n\n## Freeze until 2026-11-01\n\n- Yesterday Ann left\n\n"
-        "## 2026-12-24\n\n- Yesterday the docs moved\n"
-    )
+    parts = {
+        "Session 2026-11-03 (late)": "- Yesterday Ben rotated the keys\n\n### Mailer\n\n- The mailer broke yesterday",
+        "November 5, 2026": "- Yesterday the importer broke",
+        "Freeze until 2026-11-01": "- Yesterday Ann left",
+        "2026-12-24": "- Yesterday the docs moved",
+    }
+    text = "# Log\n\n" + "".join(f"## {title}\n\n{lines}\n\n" for title, lines in parts.items())
     folder.agent_writes("log.md", text, at="2026-11-17T09:00:00.000Z")
     folder.dream()
     assert {one.valid_from[:10] for one in entries(folder).values()} == {"2026-11-03", "2026-11-05", "2026-11-17"}
@@ -425,3 +427,71 @@ def test_what_an_agent_writes_after_a_dream_is_an_entry_of_the_next(folder: Fold
     folder.dream()
     assert set(entries(folder)) == {"The importer runs at night", "Added in a later session"}
     assert folder.read("MEMORY.md") == "- The importer runs at night\n- Added in a later session\n"
+
+
+# --- one line makes another one needless
+
+OLD = (
+    "- TODO: move invoice export into the nightly queue `export-worker`\n- API gateway listens on port 8081\n"
+    "- Integration tests need the `ledger-db` container, start it with `make db-up`\n- `make lint` runs ruff over `src/`\n"
+    "- Staging deploys from branch `develop`\n- Fonts are bundled, never loaded from a CDN\n"
+)
+NEW = (
+    "- Invoice export runs in the nightly queue `export-worker` now, merged in PR #212\n"
+    "- The API gateway now listens on port 9443\n- `make types` runs pyright over `src/`\n"
+    "- Start `ledger-db` with `make db-up` before running the integration tests\n"
+    "- Production deploys from branch `main` after a tag\n"
+)
+
+
+def test_what_a_later_line_says_makes_an_older_one_needless_and_all_is_undone(folder: Folder):
+    folder.agent_writes("notes.md", OLD, at="2026-11-10T09:00:00.000Z")
+    folder.agent_writes("more.md", NEW, at="2026-11-16T09:00:00.000Z")
+    before = folder.everything()
+    report = folder.dream()
+    gone = {item.text: item.reason for item in report.items if item.action == "supersede"}
+    start = "a later line says: "
+    assert {text[:11]: reason[: len(start)] for text, reason in gone.items()} == dict.fromkeys(
+        ("TODO: move ", "API gateway", "Integration"), start
+    )
+    assert folder.read("notes.md") == "".join(line for line in OLD.splitlines(keepends=True) if line[2:13] not in (
+        "TODO: move ", "API gateway", "Integration"
+    ))
+    assert folder.read("more.md") == NEW
+    after = folder.everything()
+    # twice is once, and what is new ends nothing that was judged before
+    folder.clock.advance(days=2)
+    assert folder.dream().dream_ids == []
+    folder.extract(folder.candidate("We chose mkdocs over Sphinx", session="b", category="decision"))
+    later = folder.dream()
+    assert {item.action for item in later.items} <= {"add", "keep"}
+    for one in (*later.dream_ids, *report.dream_ids):
+        undo(folder.memory, one, folder.clock.now())
+    assert {name: data for name, data in folder.everything().items() if name in before} == before
+    folder.clock.advance(days=2)
+    folder.dream()
+    assert folder.read("notes.md") == OLD
+    assert set(after) >= set(before)
+
+
+def test_no_persons_line_goes_for_a_later_one_nor_where_nobody_knows_which_is_later(folder: Folder):
+    folder.page("notes.md", OLD)
+    folder.agent_writes("more.md", NEW, at="2026-11-16T09:00:00.000Z")
+    folder.client_page("old.md", "project", *OLD.splitlines(), title="Old")
+    before = folder.read("old.md")
+    folder.dream()
+    assert folder.read("notes.md") == OLD
+    assert folder.read("more.md") == NEW
+    # the same lines of a page that a client wrote, of which no time is known
+    folder = Folder(folder.root / "other")
+    folder.client_page("old.md", "project", *OLD.splitlines(), title="Old")
+    folder.client_page("new.md", "project", *NEW.splitlines(), title="New")
+    folder.dream()
+    assert folder.read("old.md") == before
+
+
+def test_of_lines_of_one_page_the_lower_one_is_the_later_one(folder: Folder):
+    folder.agent_writes("notes.md", OLD + NEW)
+    folder.dream()
+    assert "port 8081" not in folder.read("notes.md")
+    assert "port 9443" in folder.read("notes.md")
