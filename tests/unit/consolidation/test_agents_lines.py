@@ -454,11 +454,11 @@ def test_what_a_later_line_says_makes_an_older_one_needless_and_all_is_undone(fo
     start = "a later line says: "
     assert {text[:11]: reason[: len(start)] for text, reason in gone.items()} == dict.fromkeys(("TODO: move ",), start)
     assert folder.read("notes.md") == "".join(
-        line for line in OLD.splitlines(keepends=True) if line[2:13] not in ("TODO: move ",)
+        line for line in OLD.splitlines(keepends=True) if line[2:13] != "TODO: move "
     )
     assert folder.read("more.md") == NEW
     after = folder.everything()
-    # twice is once, and what is new ends nothing that was judged before
+    # twice is once; what is new ends nothing that was judged before
     folder.clock.advance(days=2)
     assert folder.dream().dream_ids == []
     folder.extract(folder.candidate("We chose mkdocs over Sphinx", session="b", category="decision"))
