@@ -456,19 +456,25 @@ def _fitted(
     ]
     back = {m.id for m in after.active if m.stands and deed("move", m.id, told=FULL) in after.refused}
     index = folder.files.get(INDEX, b"")
-    gone = [m for m in stands if _is_away(m, standing)] if _is_large(index, settings) else []
-    logs = _logs(index, before.memories, stands, {m.id for m in gone if is_of_a_task(m)})
-    # where an agent has its lines in order, one that sounds like a task's is most likely none; and what a model says in
-    # other words stands among our lines
-    moved = {m.id: _moved(m) for m in gone if not is_of_a_task(m)}
-    moved |= {m.id: _moved(m) for m in stands if m.id in logs or m.id in after.phrases}
-    folder = folder.at_rest({m.id: m for m in after.active} | moved, after.kept_heads)
+    moved: dict[str, Memory] = {}
+    # what a model says in other words stands among our lines
+    going = {m.id: _moved(m) for m in stands if m.id in after.phrases}
+    is_large = _is_large(index, settings)
+    folder = folder.at_rest({m.id: m for m in after.active}, after.kept_heads)
     torn: set[str] = set()
 
     def is_long(section: Section) -> bool:
         return section.key in torn or len(section.lines) > settings.index_lines or section.size > settings.index_bytes
 
     while True:
+        data = folder.files.get(INDEX, b"")
+        left = [m for m in stands if m.id not in moved and m.id not in folder.shifted]
+        going |= _put_away(data, folder, left, standing) if is_large else {}
+        if going:
+            moved |= going
+            folder = folder.at_rest({m.id: m for m in after.active} | dict(folder.shifted) | moved, after.kept_heads)
+            going = {}
+            continue  # what is left may be a log now
         there = {m.id: m for m in after.active} | dict(folder.shifted) | moved
         if not folder.files.get(INDEX) and not there:
             return folder, IndexBlock((), (), ()), {}
@@ -495,18 +501,31 @@ def _fitted(
             lines={m.id: after.line_of(m) for m in there.values()},
         )
         if not block.crowded_out:
-            return folder, block, moved
+            made = weave(data, _hashes(before), block.lines, block.under, _apart(before))
+            if is_large or not _is_large(made, settings):
+                return folder, block, moved
+            is_large = True
+            continue
         crowded = [there[one] for one in block.crowded_out]
         section, loose = _least(data, folder, after, inside, crowded, standing, is_long)
         if section is None:
-            moved |= {m.id: _moved(m) for m in loose}
-            folder = folder.at_rest({m.id: m for m in after.active} | dict(folder.shifted) | moved, after.kept_heads)
+            going = {m.id: _moved(m) for m in loose}
             continue
         is_torn = section.key in torn
         if is_torn or section.is_part or is_long(section):
             torn.add(section.key)
             section = tail(data, section, *_extent(crowded))
         folder = folder.moved(section, inside, is_first=is_torn)
+
+
+def _put_away(data: bytes, folder: _Folder, stands: Sequence[Memory], standing: Standing) -> dict[str, Memory]:
+    """Return the lines that leave their place in an index: what nobody uses, and the parts that are logs.
+
+    Where an agent has its lines in order, one that sounds like a task's is most likely none.
+    """
+    gone = [m for m in stands if _is_away(m, standing)]
+    logs = _logs(data, folder.before.memories, stands, {m.id for m in gone if is_of_a_task(m)})
+    return {m.id: _moved(m) for m in stands if m.id in logs} | {m.id: _moved(m) for m in gone if not is_of_a_task(m)}
 
 
 def _extent(memories: Iterable[Memory]) -> tuple[int, int]:

@@ -362,6 +362,7 @@ def _front_end(lines: list[str]) -> int:
 # ends are and whether or not it ends with a newline.
 
 _BLANK = line_hash(b"")
+_GAPPED = 2
 _SECTION = b"## Auto-extracted memories"
 
 
@@ -378,18 +379,20 @@ def own_lines(data: bytes, hashes: Iterable[str], apart: Container[str] = frozen
         hashes: of the lines that may be ours.
         apart: those of them that stand below somebody else's headings.
 
-    Each hash stands for one line. When a person has copied an own line, the first one is ours. The blank line between
-    one of ours and a heading of ours is ours, too; that above the first heading is where the hash of one is among them.
+    Each hash stands for one line. Of several that are alike the one is ours that stands among most other lines of
+    ours, the first where that does not tell.
     """
-    wanted = Counter(iter(hashes))
-    has_gap = wanted.pop(_BLANK, 0)
+    wanted = set(hashes)
+    has_gap = _BLANK in wanted
+    wanted.discard(_BLANK)
     found: dict[int, str] = {}
     if wanted:
-        for number, line in enumerate(split(data)):
-            digest = line_hash(line)
-            if wanted[digest]:
-                wanted[digest] -= 1
-                found[number] = digest
+        alike = {n: digest for n, line in enumerate(split(data)) if (digest := line_hash(line)) in wanted}
+        beside = _beside(alike) if len(alike) > len(set(alike.values())) else {}
+        chosen: dict[str, int] = {}
+        for number in sorted(alike, key=lambda n: (-beside.get(n, 0), n)):
+            chosen.setdefault(alike[number], number)
+        found = {number: digest for digest, number in chosen.items()}
         lines = split(data)
         block = {n for n, digest in found.items() if digest not in apart}
         gaps = [n - 1 for n in block if lines[n].startswith(b"## ") and n - 2 in block and not lines[n - 1].strip()]
@@ -398,6 +401,17 @@ def own_lines(data: bytes, hashes: Iterable[str], apart: Container[str] = frozen
         if has_gap and first and lines[first].startswith(b"## ") and not lines[first - 1].strip():
             found[first - 1] = _BLANK
     return dict(sorted(found.items()))
+
+
+def _beside(numbers: Iterable[int]) -> dict[int, int]:
+    """Return by line how many of these lines stand together there; a blank one may lie between them."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number - runs[-1][-1] <= _GAPPED:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return {number: len(run) for run in runs for number in run}
 
 
 def without_own(data: bytes, hashes: Iterable[str]) -> bytes:
