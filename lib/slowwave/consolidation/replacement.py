@@ -76,7 +76,7 @@ _CHANGE = re.compile(
 _OLD, _NEW = r"(?P<old>[^,;.]{1,60}?)", r"[^,;.]{1,60}"
 _REST = r"(?P<old>[^,;.]{1,60})"
 _INSTEAD = (
-    r"instead of|rather than|in place of|as opposed to|over|not|replac(?:es|ed|ing)|supersed(?:es|ed|ing)|"
+    r"instead of|rather than|in place of|as opposed to|replac(?:es|ed|ing)|supersed(?:es|ed|ing)|"
     r"anstelle von|anstatt|statt|au lieu de|en lugar de"
 )
 _STOPS = (
@@ -85,11 +85,14 @@ _STOPS = (
 )
 _STOPPED = r"gone|retired|dropped|deprecated|removed|abandoned|no longer (?:used|supported|in use)"
 _DOING = r"(?:using |use |on |with |run |running |support |supporting )?(?:the )?"
+# what is said not to be so may be said of something else
+_IN_PASSING = rf"\b(?:over|not) {_REST}"
 _GIVES_UP = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"\bfrom {_OLD} (?:over )?to {_NEW}",
         rf"\b(?:{_INSTEAD}) {_REST}",
+        _IN_PASSING,
         rf"\b(?:replaced|swapped|switched|exchanged|traded) {_OLD} (?:with|by|for|out for) {_NEW}",
         rf"\b(?:{_STOPS}) {_DOING}{_REST}",
         rf"{_OLD} (?:is|are|was|were|has been|have been) (?:now )?(?:{_STOPPED})\b",
@@ -164,6 +167,7 @@ class Apart:
     changes: bool  # whether it says that something is another way than before
     answer: frozenset[str]  # the words behind a verb that has one answer at a time, none where it has no such verb
     gives_up: tuple[frozenset[str], ...]  # what it names as given up, each as its words
+    in_passing: frozenset[frozenset[str]]  # those that it only denies
 
     @property
     def stems(self) -> tuple[str, ...]:
@@ -202,35 +206,46 @@ class _Clause:
     is_no: bool
 
 
-def overtakes(newer: str, older: str) -> bool:
-    """Say whether a statement takes the place of an older one; never when both may hold side by side."""
+def overtakes(newer: str, older: str, *, surely: bool = False) -> bool:
+    """Say whether a statement takes the place of an older one; never when both may hold side by side.
+
+    Args:
+        newer: what was said later.
+        older: what was said before.
+        surely: only where the build leaves next to no doubt: no word but one is another, nothing is denied in passing,
+            nothing that limits is new.
+    """
     new, old = apart(newer), apart(older)
     if not new.tokens or not old.tokens or (new.stems == old.stems and new.negations == old.negations):
         return False
-    if any(_given_up(gone, new, old) for gone in new.gives_up):
+    if any(_given_up(gone, new, old) for gone in new.gives_up if not (surely and gone in new.in_passing)):
         return True
-    if _is_contrary(newer, older):
+    if _is_contrary(newer, older, surely=surely):
         return True
     if new.negations != old.negations:
         return False
-    return _substituted(new, old) or _of_one_kind(new, old) or _told_changed(new, old)
+    if _of_one_kind(new, old) or _substituted(new, old, most=1 if surely else _MOST_CHUNK):
+        return True
+    return _told_changed(new, old) and not (surely and new.values().keys() - old.values().keys())
 
 
-def _is_contrary(newer: str, older: str) -> bool:
+def _is_contrary(newer: str, older: str, *, surely: bool) -> bool:
     """Say whether a clause of the newer statement says no to what the older one says, or yes where that says no."""
     if _CONDITION.search(newer) or _CONDITION.search(older):
         return False
     old = _clause_of(_CLAUSES.split(older)[0])
-    return any(_denies(_clause_of(clause), old) for clause in _CLAUSES.split(newer))
+    return any(_denies(_clause_of(clause), old, surely=surely) for clause in _CLAUSES.split(newer))
 
 
-def _denies(new: _Clause, old: _Clause) -> bool:
+def _denies(new: _Clause, old: _Clause, *, surely: bool) -> bool:
     """Say whether two clauses have the same words, one of them with a no."""
     shared = new.roots & old.roots
     if new.is_no == old.is_no or new.marks != old.marks or len(shared) < _NAMED:
         return False
+    mine, theirs = new.roots - shared, old.roots - shared
     # an answer to the whole of it, in whichever order, and of nothing else
-    return len(old.roots - shared) <= len(shared) * _OTHER and len(new.roots - shared) <= len(shared) * _OTHER
+    most = len(shared) * _OTHER
+    return len(theirs) <= most and len(mine) <= most and not (surely and mine and theirs)
 
 
 def _given_up(gone: frozenset[str], new: Apart, old: Apart) -> bool:
@@ -248,8 +263,8 @@ def _given_up(gone: frozenset[str], new: Apart, old: Apart) -> bool:
     return not is_other and not new.scope - old.content - gone
 
 
-def _substituted(new: Apart, old: Apart) -> bool:
-    """Say whether both are one sentence but for one value, where only one can hold."""
+def _substituted(new: Apart, old: Apart, most: int) -> bool:
+    """Say whether both are one sentence but for one value of so many words, where only one can hold."""
     blocks = [b for b in SequenceMatcher(None, old.stems, new.stems, autojunk=False).get_opcodes() if b[0] != "equal"]
     changed = [b for b in blocks if not _is_light(old.tokens[b[1] : b[2]]) or not _is_light(new.tokens[b[3] : b[4]])]
     if len(changed) != 1 or changed[0][0] != "replace":
@@ -257,7 +272,7 @@ def _substituted(new: Apart, old: Apart) -> bool:
     _, begin, end, start, stop = changed[0]
     gone, come = old.tokens[begin:end], new.tokens[start:stop]
     frame = [t for t in (*old.tokens[:begin], *old.tokens[end:]) if t.stem not in _GENERIC]
-    if not frame or max(len(gone), len(come)) > _MOST_CHUNK:
+    if not frame or max(len(gone), len(come)) > most:
         return False
     return _excludes(old.tokens[:begin], gone, come, new, old) if new.changes or not new.negations else False
 
@@ -321,12 +336,9 @@ def _is_light(tokens: Sequence[_Token]) -> bool:
 @lru_cache(maxsize=20_000)
 def apart(text: str) -> Apart:
     """Take a statement apart."""
-    gives_up = tuple(
-        stems
-        for pattern in _GIVES_UP
-        for found in pattern.finditer(text)
-        if (stems := _roots(_clause(found["old"])) - _GENERIC) and len(stems) <= _SHORT
-    )
+    found = [(_named(text, pattern), pattern.pattern == _IN_PASSING) for pattern in _GIVES_UP]
+    gives_up = tuple(stems for of, _ in found for stems in of)
+    in_passing = frozenset(stems for of, is_passing in found if is_passing for stems in of)
     rule = parted(_CHANGE.sub(" ", text))[0]
     words = _WORD.findall(rule)
     tokens: list[_Token] = []
@@ -346,7 +358,13 @@ def apart(text: str) -> Apart:
             placed |= stem in _PLACES
             is_name = bool(tokens) and tokens[-1].stem in _LABEL_ROOTS
             tokens.append(_Token(_root(_IN_WORDS.get(stem, stem)), role, "" if is_name else _kind(low)))
-    return Apart(tuple(tokens), words_of(rule).negations, bool(_CHANGE.search(text)), answer, gives_up)
+    return Apart(tuple(tokens), words_of(rule).negations, bool(_CHANGE.search(text)), answer, gives_up, in_passing)
+
+
+def _named(text: str, pattern: re.Pattern[str]) -> list[frozenset[str]]:
+    """Return what a statement names as given up, each as its words."""
+    found = (_roots(_clause(one["old"])) - _GENERIC for one in pattern.finditer(text))
+    return [stems for stems in found if stems and len(stems) <= _SHORT]
 
 
 def _answer(text: str) -> frozenset[str]:
@@ -872,6 +890,8 @@ def judge() -> Judge:
 
 # so many of the lines that share most with a line are compared with it
 _NEAREST = 6
+# of 95 such pairs in sets of five writers each was a change (`make quality` counts three of them)
+_CERTAIN = math.inf
 _HOLDS = ("ADD", "KEEP", "UPDATE", "MERGE")
 _MANY = 60
 _QUOTED = 120
@@ -906,7 +926,8 @@ def without_needless(
 ) -> list[Operation]:
     """Return operations in which lines go that a later one makes needless, no more than a dream may lose.
 
-    Without anything new nothing is decided anew: of two lines one is new.
+    Without anything new nothing is decided anew: of two lines one is new, but where lines of the folder were never
+    judged, or not all went that should. What may not go yet says so.
 
     Args:
         operations: what the rules do with every fact.
@@ -916,16 +937,23 @@ def without_needless(
     """
     new = {event.memory for event in state.adopted} | {fact.id for fact in facts if fact.candidates}
     entries = _entries(operations, {fact.id: fact for fact in facts}, state) if new else []
+    if not state.book.judged:
+        new |= {one.fact.id for one in entries}
     rarity = Rarity([one.text for one in entries])
     near = [(older, newer, _sure(older, newer, rarity)) for older, newer in _near(entries, rarity, new)]
     found = sorted((one for one in near if one[2] >= 0), key=lambda one: -one[2])
+    room = max(1, int(max_loss * len(state.standing)))
     # what is newest holds
-    surest = sorted(found[: max(1, int(max_loss * len(state.standing)))], key=lambda one: one[1].order, reverse=True)
-    ended: dict[str, Operation] = {}
+    surest = sorted(found[:room], key=lambda one: one[1].order, reverse=True)
+    made: dict[str, Operation] = {}
     for older, newer, _ in surest:
-        if not {older.fact.id, newer.fact.id} & ended.keys():
-            ended[older.fact.id] = _ends(older, newer)
-    return [ended.get(o.memory, o) for o in operations]
+        if not {older.fact.id, newer.fact.id} & made.keys():
+            made[older.fact.id] = _ends(older, newer)
+    for older, newer, _ in found[room:]:
+        if older.fact.id not in made and older.operation.action == "KEEP":
+            reason = f"{_told(older, newer)}; it waits, for no more lines may go in one night"
+            made[older.fact.id] = msgspec.structs.replace(older.operation, reason=reason, by=BY_JUDGE)
+    return [made.get(o.memory, o) for o in operations]
 
 
 def _entries(operations: Sequence[Operation], facts: Mapping[str, Fact], state: State) -> list[_Entry]:
@@ -975,13 +1003,19 @@ def _sure(older: _Entry, newer: _Entry, rarity: Rarity) -> float:
     is_one_page = older.at == newer.at and older.place[0] == newer.place[0] and min(older.place[1], newer.place[1]) >= 0
     if not (is_known or is_one_page) or newer.order < older.order:
         return -1.0
+    if overtakes(newer.text, older.text, surely=True):
+        return _CERTAIN
     return judge().replaces(newer.text, older.text, rarity)
 
 
 def _ends(older: _Entry, newer: _Entry) -> Operation:
     done = older.operation
-    where = f" ({newer.place[0]})" if newer.place[0] and newer.place[0] != older.place[0] else ""
-    reason = f"a later line says: {newer.text[:_QUOTED]}{where}"
     *before, (begin, _) = older.fact.spans_before or ((older.at, ""),)
     spans = (*before, (begin, max(begin, newer.at))) if newer.at else ()
-    return Operation("SUPERSEDE", done.memory, done.candidates, reason, newer.fact.id, spans=spans, by=BY_JUDGE)
+    told = _told(older, newer)
+    return Operation("SUPERSEDE", done.memory, done.candidates, told, newer.fact.id, spans=spans, by=BY_JUDGE)
+
+
+def _told(older: _Entry, newer: _Entry) -> str:
+    where = f" ({newer.place[0]})" if newer.place[0] and newer.place[0] != older.place[0] else ""
+    return f"a later line says: {newer.text[:_QUOTED]}{where}"

@@ -494,3 +494,54 @@ def test_of_lines_of_one_page_the_lower_one_is_the_later_one(folder: Folder):
     folder.dream()
     assert "TODO" not in folder.read("notes.md")
     assert "merged in PR #212" in folder.read("notes.md")
+
+
+def test_no_more_lines_go_than_a_dream_may_lose_and_the_others_wait_for_the_next_news(folder: Folder):
+    parts = ("importer", "billing", "search", "mailer", "gateway")
+    old = "".join(f"- Pages of the {part} are drawn by turbine\n" for part in parts)
+    new = "".join(f"- Pages of the {part} are drawn by halyard now\n" for part in parts)
+    folder.agent_writes("old.md", old, at="2026-11-10T09:00:00.000Z")
+    folder.agent_writes("new.md", new, at="2026-11-16T09:00:00.000Z")
+
+    def gone(max_loss: float) -> int:
+        report = folder.dream(max_loss=max_loss)
+        folder.clock.advance(days=2)
+        assert len({item.target for item in report.items if item.reason.startswith("a later line says")}) in (0, left)
+        return sum(item.action == "supersede" for item in report.items)
+
+    left = len(parts)
+    assert gone(0.2) == 2
+    left -= 2
+    assert gone(0.2) == 0  # without news nothing is done
+    for number, may in enumerate((1, 2)):
+        # never none, and of 8 lines at most a quarter
+        folder.agent_writes(f"more{number}.md", f"- Fonts number {number} are bundled\n", at="2026-11-18T09:00:00.000Z")
+        assert gone(0.05 if may == 1 else 0.25) == may
+        left -= may
+    assert folder.read("new.md") == new
+    assert not (folder.memory / "old.md").read_bytes().strip()
+
+
+def test_lines_that_an_older_version_took_up_are_judged_once(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+    with monkeypatch.context() as patched:
+        # as it was before there was a judge
+        patched.setattr("slowwave.consolidation.decisions.without_needless", lambda done, *_: done)
+        patched.setattr("slowwave.consolidation.plan.BY_JUDGE", "")
+        folder.agent_writes("notes.md", OLD, at="2026-11-10T09:00:00.000Z")
+        folder.agent_writes("more.md", NEW, at="2026-11-16T09:00:00.000Z")
+        folder.dream()
+        assert folder.read("notes.md") == OLD
+    folder.clock.advance(days=2)
+    folder.dream()
+    assert folder.read("notes.md") == OLD  # nothing is new
+    folder.extract(folder.candidate("We chose mkdocs over Sphinx", session="b", category="decision"))
+    report = folder.dream()
+    assert "TODO" not in folder.read("notes.md")
+    assert [item.reason[:18] for item in report.items if item.action == "supersede"] == ["a later line says:"]
+    # taken back it is not done again
+    undo(folder.memory, report.dream_ids[0], folder.clock.now())
+    assert folder.read("notes.md") == OLD
+    folder.clock.advance(days=2)
+    folder.extract(folder.candidate("We chose nginx over Caddy", session="c", category="decision"))
+    folder.dream()
+    assert folder.read("notes.md") == OLD
