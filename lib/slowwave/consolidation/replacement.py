@@ -466,118 +466,12 @@ def _contradicts(item: Memory | Candidate, text: str) -> bool:
 # Trees were fitted to pairs that others wrote (``tests/quality/train_relation.py``); their weights are data.
 
 # words that any sentence has; their order is its build
-_SMALL = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "to",
-        "of",
-        "in",
-        "on",
-        "at",
-        "for",
-        "from",
-        "and",
-        "or",
-        "that",
-        "this",
-        "these",
-        "those",
-        "it",
-        "its",
-        "as",
-        "by",
-        "with",
-        "so",
-        "do",
-        "does",
-        "did",
-        "has",
-        "have",
-        "had",
-        "not",
-        "no",
-        "we",
-        "you",
-        "i",
-        "he",
-        "she",
-        "they",
-        "our",
-        "your",
-        "my",
-        "all",
-        "any",
-        "each",
-        "can",
-        "may",
-        "must",
-        "should",
-        "will",
-        "would",
-        "per",
-        "when",
-        "if",
-        "then",
-        "than",
-        "only",
-        "also",
-        "use",
-        "used",
-        "uses",
-        "using",
-        "der",
-        "die",
-        "das",
-        "ein",
-        "eine",
-        "ist",
-        "sind",
-        "und",
-        "oder",
-        "nicht",
-        "kein",
-        "auf",
-        "im",
-        "mit",
-        "von",
-        "zu",
-        "für",
-        "bei",
-        "des",
-        "dem",
-        "den",
-        "le",
-        "la",
-        "les",
-        "un",
-        "une",
-        "est",
-        "et",
-        "de",
-        "du",
-        "en",
-        "pour",
-        "sur",
-        "el",
-        "los",
-        "las",
-        "es",
-        "y",
-        "para",
-        "con",
-        "por",
-        "il",
-        "lo",
-        "di",
-    ]
+_SMALL = _set(
+    "a an the is are was were be been to of in on at for from and or that this these those it its as by with so "
+    "do does did has have had not no we you i he she they our your my all any each can may must should will would "
+    "per when if then than only also use used uses using der die das ein eine ist sind und oder nicht kein auf im "
+    "mit von zu für bei des dem den le la les un une est et de du en pour sur el los las es y para con por il lo "
+    "di"
 )
 _IN_CODE = re.compile(r"`(?P<code>[^`]+)`|[^`]+")
 _RAW = re.compile(
@@ -947,8 +841,10 @@ def without_needless(
     surest = sorted(found[:room], key=lambda one: one[1].order, reverse=True)
     made: dict[str, Operation] = {}
     for older, newer, _ in surest:
-        if not {older.fact.id, newer.fact.id} & made.keys():
-            made[older.fact.id] = _ends(older, newer)
+        # of a line that goes itself what is newest stands in its place
+        ended = made.get(newer.fact.id)
+        if older.fact.id not in made:
+            made[older.fact.id] = _ends(older, newer, ended.successor if ended else newer.fact.id)
     for older, newer, _ in found[room:]:
         if older.fact.id not in made and older.operation.action == "KEEP":
             reason = f"{_told(older, newer)}; it waits, for no more lines may go in one night"
@@ -1008,12 +904,12 @@ def _sure(older: _Entry, newer: _Entry, rarity: Rarity) -> float:
     return judge().replaces(newer.text, older.text, rarity)
 
 
-def _ends(older: _Entry, newer: _Entry) -> Operation:
+def _ends(older: _Entry, newer: _Entry, holder: str) -> Operation:
     done = older.operation
     *before, (begin, _) = older.fact.spans_before or ((older.at, ""),)
     spans = (*before, (begin, max(begin, newer.at))) if newer.at else ()
     told = _told(older, newer)
-    return Operation("SUPERSEDE", done.memory, done.candidates, told, newer.fact.id, spans=spans, by=BY_JUDGE)
+    return Operation("SUPERSEDE", done.memory, done.candidates, told, holder, spans=spans, by=BY_JUDGE)
 
 
 def _told(older: _Entry, newer: _Entry) -> str:
