@@ -93,6 +93,8 @@ def plan_of(
     """Return the plan that given operations make."""
     name = unused(dream_id(operations, now), snapshot.memory)
     outcome = amount_of(operations, snapshot.state, snapshot.candidates, settings, Stamp(name, iso(now)), uses)
+    gone = {name: Operation("DROP", name, (), why) for name, why in outcome.gone.items()}
+    operations = tuple(gone.get(o.memory, o) for o in operations)
     operations = tuple(_moved(o, outcome) if o.memory in outcome.moved else o for o in operations)
     lost, share = lost_share(operations, snapshot.state)
     review = ""

@@ -291,8 +291,6 @@ def _unindexed(
 # one whose words a tool brought, nor one that a person took back from a dream.
 
 _QUOTED = 160
-# below the heading of a day what is less likely worth a note than that counts for less
-_SURELY, _OF_A_DAY = 0.8, 0.2
 # what the kinds of pages of Claude Code's memory are here
 _OF_KIND: dict[str, Category] = {"user": "preference", "feedback": "constraint", "reference": "pattern"}
 
@@ -304,10 +302,7 @@ def _section(one: Statement, kind: str) -> str:
     from slowwave.extraction.classifier import weights  # noqa: PLC0415 - only where an agent wrote lines
 
     found = weights().section(one.text)
-    if found == "decision":
-        return DECISIONS
-    # what was done on one day is no way of working
-    return "" if found == "project" or one.day else WORKING
+    return "" if found == "project" else DECISIONS if found == "decision" else WORKING
 
 
 def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[Event]:
@@ -343,12 +338,14 @@ def _name_of(file: str, digest: str, number: int, book: Book) -> str:
 
 
 def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, name: str) -> Event:
+    from slowwave.extraction.classifier import weights  # noqa: PLC0415 - as above
+
     category = _category(one, kind)
     key, value = decision_key(one.text) if category == "decision" else ("", "")
     if not key and not one.target:
         key, value = key_of(one.text)
     place, at = author.written, _written_at(one, author)
-    confidence = one.confidence or (NOTED if one.target else round(NOTED * _noted(one), 2))
+    confidence = one.confidence or (NOTED if one.target else round(NOTED * weights().noted(one.text), 2))
     sighting = Sighting(
         place.dialect if place else "",
         place.session if place else "",
@@ -378,14 +375,6 @@ def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, 
         section=_section(one, kind),
         reason=author.why,
     )
-
-
-def _noted(one: Statement) -> float:
-    """Return how likely a line is worth being noted: below a day's heading most lines tell what was done then."""
-    from slowwave.extraction.classifier import weights  # noqa: PLC0415 - as above
-
-    noted = weights().noted(one.text)
-    return noted * _OF_A_DAY if one.day and noted < _SURELY else noted
 
 
 def _written_at(one: Statement, author: Author) -> str:

@@ -520,7 +520,7 @@ def _is_aside(named: _Named, clause: _Clause) -> bool:
     if named.kind not in ("day", "turn") or _ends_with(clause.left, language.definite):
         return False
     if not clause.left:
-        # "Tomorrow: the admin page"
+        # a label for what follows: "Tomorrow: ..."
         return bool(clause.right) or clause.sentence.endswith(":")
     return not clause.right and not _ends_with(clause.left, _NO_ASIDE) and not _ends_with(clause.left, language.present)
 

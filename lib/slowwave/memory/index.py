@@ -480,6 +480,11 @@ class Section:
         """Whether it is the end of a section, without its heading."""
         return self.lines[:1] != (self.heading,)
 
+    def without(self, numbers: Container[int]) -> "Section":
+        """Return it without some of its lines."""
+        rows = [(n, line) for n, line in zip(self.numbers, self.lines, strict=True) if n not in numbers]
+        return replace(self, numbers=tuple(n for n, _ in rows), lines=tuple(line for _, line in rows))
+
     def below(self, number: int) -> "Section":
         """Return what of it stands below a line, without blank lines at its beginning."""
         rows = [(n, line) for n, line in zip(self.numbers, self.lines, strict=True) if n > number]
@@ -676,6 +681,8 @@ def pointer_to(name: str, data: bytes, moved: Collection[str], said: Mapping[str
             told.append(
                 (title_of(lines[at]), len(below), [said[h] for line in below if (h := line_hash(line)) in said])
             )
+    if not told:
+        return ""  # nothing of these sections was left to stand there
     title = title_of_file(name)
     is_alone = len(told) == 1 and len(told[0][0]) == len(title)
     title = told[0][0] if is_alone else title
