@@ -522,10 +522,14 @@ def test_no_more_lines_go_than_a_dream_may_lose_and_the_others_wait_for_the_next
     assert not (folder.memory / "old.md").read_bytes().strip()
 
 
+def unjudged(operations: Sequence[Operation], *_: object) -> Sequence[Operation]:
+    return operations
+
+
 def test_lines_that_an_older_version_took_up_are_judged_once(folder: Folder, monkeypatch: pytest.MonkeyPatch):
     with monkeypatch.context() as patched:
         # as it was before there was a judge
-        patched.setattr("slowwave.consolidation.decisions.without_needless", lambda done, *_: done)
+        patched.setattr("slowwave.consolidation.decisions.without_needless", unjudged)
         patched.setattr("slowwave.consolidation.plan.BY_JUDGE", "")
         folder.agent_writes("notes.md", OLD, at="2026-11-10T09:00:00.000Z")
         folder.agent_writes("more.md", NEW, at="2026-11-16T09:00:00.000Z")
