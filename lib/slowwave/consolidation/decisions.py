@@ -16,7 +16,7 @@ from slowwave.consolidation.facts import PERSONAL, Doubts, Fact, Grouping, Held,
 from slowwave.consolidation.likeness import meaning_of, words_of
 from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.refusals import Refusals, is_retraction, may_end, meant, retired
-from slowwave.consolidation.replacement import Contrary
+from slowwave.consolidation.replacement import Contrary, without_needless
 from slowwave.consolidation.rivals import held_when, holder_after
 from slowwave.memory.book import Memory
 from slowwave.memory.candidates import USUAL_LOSS
@@ -55,6 +55,7 @@ def consolidate(
         else:
             accepted.append(fact)
     made = tidy.worded(resolved(accepted, is_new=bool(state.adopted)))
+    made = without_needless(made, accepted, state, max_loss)
     holding = {o.memory for o in made if o.action in ("ADD", "MERGE", "UPDATE", "KEEP")}
     for fact in doubted.facts:
         # a rule that is taken back again may have been stated anew between

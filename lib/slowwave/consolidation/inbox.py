@@ -116,8 +116,13 @@ def _disputed(memory: Memory, line: ForeignLine) -> Waiting:
 
 def _as_it_is(state: State, gathered: Gathered, _settings: ConsolidationSettings) -> list[Operation]:
     """Take in nothing that waits: a person decided about something else."""
-    kept = consolidate(state, Gathered((), known=gathered.known), accept_confidence=1.0, max_loss=1.0)
+    kept = consolidate(_left(state), Gathered((), known=gathered.known), accept_confidence=1.0, max_loss=1.0)
     return [*kept, *(Operation("WAIT", "", (c.id,), "waits: not asked about") for c in gathered.waiting)]
+
+
+def _left(state: State) -> State:
+    """Return what orient found as it is where old lines are not judged: that is for a night, and its limits."""
+    return dataclasses.replace(state, book=dataclasses.replace(state.book, judged=True))
 
 
 def _end_disputed(memory: Path, waiting: Waiting, settings: ConsolidationSettings, now: datetime) -> Plan:
@@ -241,7 +246,7 @@ def accepted_operations(state: State, gathered: Gathered, chosen: set[str]) -> l
     alike = tuple(c if identity(c) == identity(lead) else msgspec.structs.replace(c, **said) for c in sure)
     # a person who accepts it has seen where it stands, and what stands against it
     trusted = dataclasses.replace(state, writers={}, foreign=(), book=dataclasses.replace(state.book, disputes={}))
-    operations = consolidate(trusted, Gathered(alike, known=gathered.known), accept_confidence=0.0, max_loss=1.0)
+    operations = consolidate(_left(trusted), Gathered(alike, known=gathered.known), accept_confidence=0.0, max_loss=1.0)
     operations += [Operation("DROP", "", (c.id,), "a person kept what it would drop") for c in dropping]
     return [*operations, *(Operation("WAIT", "", (c,), "waits: not asked about") for c in others)]
 

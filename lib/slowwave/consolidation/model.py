@@ -112,7 +112,7 @@ class Moved:
 class Outcome:
     """What operations amount to: the events for the ledger, the files as they shall be, and what to tell.
 
-    ``moved`` says, by memory, why its line does not stand any more where an agent had put it.
+    ``moved`` says, by memory, why its line does not stand any more where an agent had put it, ``gone`` why nowhere.
     """
 
     events: tuple[Event, ...]
@@ -121,6 +121,7 @@ class Outcome:
     warnings: tuple[str, ...]
     moved: Mapping[str, str] = field(default_factory=dict[str, str])
     sections: tuple[Moved, ...] = ()
+    gone: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def is_empty(self) -> bool:

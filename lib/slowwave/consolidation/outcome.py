@@ -64,6 +64,7 @@ from slowwave.memory.pages import (
     weave,
     with_lines,
     without_own,
+    without_stale,
 )
 from slowwave.quantities import counted
 from slowwave.settings import ConsolidationSettings
@@ -112,7 +113,11 @@ def amount_of(
             _event("use", stamp, file=file, sessions=tuple(sessions)) for file, sessions in sorted((uses or {}).items())
         ]
     is_busy = bool(events)
-    pages = rendered(state.files, state.book, state.book.after(events), settings, state.written, is_busy=is_busy)
+    plain = {o.memory for o in operations if o.action == "KEEP" and not o.spans} - {o.successor for o in operations}
+    pages = rendered(
+        state.files, state.book, state.book.after(events), settings, state.written, is_busy=is_busy, may_go=plain
+    )
+    events += [_event("drop", stamp, memory=one, valid_to=stamp.at, reason=why) for one, why in pages.gone.items()]
     for memory, why in pages.moved:
         fields = {"memory": memory.id, "confidence": memory.confidence, "reason": why, "stands": memory.stands}
         events.append(_event("move", stamp, **fields, **_placed(memory, memory.text, memory.file, memory.line)))
@@ -121,7 +126,7 @@ def amount_of(
         events.append(_event("index", stamp, entries=pages.entries))
     moved = {memory.id: why for memory, why in pages.moved}
     warnings = (*pages.warnings, *(_stale({**state.files, **pages.files}) if events else ()))
-    return Outcome(tuple(events), pages.files, state.book.after(events), warnings, moved, pages.sections)
+    return Outcome(tuple(events), pages.files, state.book.after(events), warnings, moved, pages.sections, pages.gone)
 
 
 def _stale(files: Mapping[str, bytes | None]) -> Iterator[str]:
@@ -260,6 +265,8 @@ class Rendered:
     moved: tuple[tuple[Memory, str], ...]  # memories as they stand in their new place, each with the reason
     warnings: tuple[str, ...]
     sections: tuple[Moved, ...] = ()  # the sections that went as a whole, and the headings that are gone
+    # by memory, why its line is on no page: it led to the page that its section went to
+    gone: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def rendered(
@@ -270,6 +277,7 @@ def rendered(
     written: Mapping[str, frozenset[str]] | None = None,
     *,
     is_busy: bool = True,
+    may_go: Container[str] = (),
 ) -> Rendered:
     """Return the files of a memory folder as a book wants them: each memory on one line, in the index or on a page.
 
@@ -280,9 +288,11 @@ def rendered(
         settings: the limits of the index.
         written: by file, the hashes of the lines that agents wrote; headings go with the last line below them.
         is_busy: whether there is anything else to do: only then headings go that had nothing below them before.
+        may_go: the memories whose lines need not go where their sections go, if they only lead there.
     """
     standing = standing_of(after, settings.half_lives)
-    folder, block, moved = _fitted(_Folder(files, before, written or {}, is_busy), after, standing, settings)
+    folder = _Folder(files, before, written or {}, is_busy, may_go)
+    folder, block, moved = _fitted(folder, after, standing, settings)
     there = {m.id: m for m in (*after.active, *folder.shifted.values(), *moved.values())}
     made: dict[str, bytes | None] = {}
     heads: list[IndexEntry] = []
@@ -307,7 +317,9 @@ def rendered(
     for memory in moved.values():
         is_away = _is_away(memory, standing) and memory.id not in after.left
         told.append((memory, _why_moved(memory, is_out=memory.id in outside, is_away=is_away)))
-    return Rendered(changed, (*block.entries, *heads), tuple(told), (block.warning,) if block.warning else (), sections)
+    warnings = (block.warning,) if block.warning else ()
+    gone = {one: f"pointed to {page}, where its section went" for one, page in folder.gone.items()}
+    return Rendered(changed, (*block.entries, *heads), tuple(told), warnings, sections, gone)
 
 
 def _why_moved(memory: Memory, *, is_out: bool, is_away: bool) -> str:
@@ -327,8 +339,20 @@ class _Folder:
     before: Book
     written: Mapping[str, frozenset[str]]
     is_busy: bool = True  # whether headings go that have nothing below them
+    may_go: Container[str] = ()  # the memories whose lines may go
     sections: tuple[Moved, ...] = ()
     shifted: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
+    gone: Mapping[str, str] = field(default_factory=dict[str, str])  # by memory, the page that it only led to
+
+    def active(self, after: Book, moved: Mapping[str, Memory]) -> dict[str, Memory]:
+        """Return the memories as they shall stand, by id.
+
+        Args:
+            after: the book that they shall show.
+            moved: those that leave their place.
+        """
+        active = {m.id: m for m in after.active if m.id not in self.gone}
+        return active | dict(self.shifted) | dict(moved)
 
     def settled(self, name: str, there: Mapping[str, Memory]) -> bytes | None:
         """Return a file in which the lines of agents that were changed say what they shall say, and others are gone."""
@@ -379,9 +403,15 @@ class _Folder:
             is_first: there it stands above what went there in the same night.
         """
         index = self.files[INDEX]
-        page = page_for(section, self.files)
+        whole, page = section, page_for(section, self.files)
         by_number = _standing(index, inside)
         mine = {m.id: replace(m, file=page) for number, m in by_number.items() if number in section.numbers}
+        others = self.files.keys() - {page}
+        # what leads to the page on which it would stand
+        leads = (m for m in mine.values() if target_of(m.line) == page or not without_stale(m.text, others)[0])
+        gone = {m.id: page for m in leads if m.id in self.may_go and "\n" not in m.line}
+        section = section.without({n for n, m in by_number.items() if m.id in gone})
+        mine = {name: memory for name, memory in mine.items() if name not in gone}
         entries = {n + i for n, m in by_number.items() if m.id in mine for i in range(m.line.count("\n") + 1)}
         rest = [
             line for n, line in zip(section.numbers, section.lines, strict=True) if n not in entries and line.strip()
@@ -395,13 +425,21 @@ class _Folder:
         )
         files = {
             **self.files,
-            INDEX: without_section(index, section),
-            page: with_section(self.files.get(page), section, is_first=is_first),
+            INDEX: without_section(index, whole),
+            page: with_section(self.files.get(page), section, is_first=is_first)
+            if section.body or not gone
+            else self.files[page],
         }
         before = copy(self.before)
-        before.memories = before.memories | mine
+        away = {name: replace(before.memories[name], stands=False, file="") for name in gone}
+        before.memories = before.memories | mine | away
         return replace(
-            self, files=files, before=before, sections=(*self.sections, moved), shifted={**self.shifted, **mine}
+            self,
+            files=files,
+            before=before,
+            sections=(*self.sections, moved),
+            shifted={**self.shifted, **mine},
+            gone={**self.gone, **gone},
         )
 
 
@@ -456,20 +494,26 @@ def _fitted(
     ]
     back = {m.id for m in after.active if m.stands and deed("move", m.id, told=FULL) in after.refused}
     index = folder.files.get(INDEX, b"")
-    gone = [m for m in stands if _is_away(m, standing)] if _is_large(index, settings) else []
-    logs = _logs(index, before.memories, stands, {m.id for m in gone if is_of_a_task(m)})
-    # where an agent has its lines in order, one that sounds like a task's is most likely none; and what a model says in
-    # other words stands among our lines
-    moved = {m.id: _moved(m) for m in gone if not is_of_a_task(m)}
-    moved |= {m.id: _moved(m) for m in stands if m.id in logs or m.id in after.phrases}
-    folder = folder.at_rest({m.id: m for m in after.active} | moved, after.kept_heads)
+    moved: dict[str, Memory] = {}
+    # what a model says in other words stands among our lines
+    going = {m.id: _moved(m) for m in stands if m.id in after.phrases}
+    is_large = _is_large(index, settings)
+    folder = folder.at_rest(folder.active(after, moved), after.kept_heads)
     torn: set[str] = set()
 
     def is_long(section: Section) -> bool:
         return section.key in torn or len(section.lines) > settings.index_lines or section.size > settings.index_bytes
 
     while True:
-        there = {m.id: m for m in after.active} | dict(folder.shifted) | moved
+        data = folder.files.get(INDEX, b"")
+        left = [m for m in stands if m.id not in {*moved, *folder.shifted, *folder.gone}]
+        going |= _put_away(data, folder, left, standing) if is_large else {}
+        if going:
+            moved |= going
+            folder = folder.at_rest(folder.active(after, moved), after.kept_heads)
+            going = {}
+            continue  # what is left may be a log now
+        there = folder.active(after, moved)
         if not folder.files.get(INDEX) and not there:
             return folder, IndexBlock((), (), ()), {}
         data = folder.files.get(INDEX, new_index_file())
@@ -481,7 +525,7 @@ def _fitted(
             *_around(data, before),
             left=len(back),
             style=next((m.line for m in inside if target_of(m.line) in folder.files), ""),
-            under=_headings_of_others(data, before, folder.written.get(INDEX, frozenset())),
+            under=_headings_of_others(data, before, folder.written.get(INDEX, ())),
         )
         given = {PAGE + one.file for one in folder.sections}
         block = index_block(
@@ -495,18 +539,31 @@ def _fitted(
             lines={m.id: after.line_of(m) for m in there.values()},
         )
         if not block.crowded_out:
-            return folder, block, moved
+            made = weave(data, _hashes(before), block.lines, block.under, _apart(before))
+            if is_large or not _is_large(made, settings):
+                return folder, block, moved
+            is_large = True
+            continue
         crowded = [there[one] for one in block.crowded_out]
         section, loose = _least(data, folder, after, inside, crowded, standing, is_long)
         if section is None:
-            moved |= {m.id: _moved(m) for m in loose}
-            folder = folder.at_rest({m.id: m for m in after.active} | dict(folder.shifted) | moved, after.kept_heads)
+            going = {m.id: _moved(m) for m in loose}
             continue
         is_torn = section.key in torn
         if is_torn or section.is_part or is_long(section):
             torn.add(section.key)
             section = tail(data, section, *_extent(crowded))
         folder = folder.moved(section, inside, is_first=is_torn)
+
+
+def _put_away(data: bytes, folder: _Folder, stands: Sequence[Memory], standing: Standing) -> dict[str, Memory]:
+    """Return the lines that leave their place in an index: what nobody uses, and the parts that are logs.
+
+    Where an agent has its lines in order, one that sounds like a task's is most likely none.
+    """
+    gone = [m for m in stands if _is_away(m, standing)]
+    logs = _logs(data, folder.before.memories, stands, {m.id for m in gone if is_of_a_task(m)})
+    return {m.id: _moved(m) for m in stands if m.id in logs} | {m.id: _moved(m) for m in gone if not is_of_a_task(m)}
 
 
 def _extent(memories: Iterable[Memory]) -> tuple[int, int]:

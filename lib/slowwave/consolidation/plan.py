@@ -18,7 +18,7 @@ from slowwave.memory.book import FORGOTTEN, deed, standing_of
 from slowwave.memory.evidence import unproven
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.folder import STATE_FILE
-from slowwave.memory.ledger import ARRANGED, VERSION, Event
+from slowwave.memory.ledger import ARRANGED, BY_JUDGE, REVIEW, VERSION, Event
 from slowwave.memory.model import Candidate, iso
 from slowwave.memory.transaction import Change, commit, unused
 from slowwave.report import BY_SETTING, Phases
@@ -93,6 +93,8 @@ def plan_of(
     """Return the plan that given operations make."""
     name = unused(dream_id(operations, now), snapshot.memory)
     outcome = amount_of(operations, snapshot.state, snapshot.candidates, settings, Stamp(name, iso(now)), uses)
+    gone = {name: Operation("DROP", name, (), why) for name, why in outcome.gone.items()}
+    operations = tuple(gone.get(o.memory, o) for o in operations)
     operations = tuple(_moved(o, outcome) if o.memory in outcome.moved else o for o in operations)
     lost, share = lost_share(operations, snapshot.state)
     review = ""
@@ -225,7 +227,10 @@ def apply_plan(
 
 def events_of(plan: Plan, run_id: str) -> list[Event]:
     """Return what the ledger is given of a plan."""
+    # a decision of a person judges nothing, and what waits is judged again
+    is_judged = run_id != REVIEW and not any(o.action == "KEEP" and o.by == BY_JUDGE for o in plan.operations)
     header = Event(v=VERSION, event="dream", dream=plan.id, at=iso(plan.at), run=run_id, reason=_summary(plan))
+    header = msgspec.structs.replace(header, by=BY_JUDGE if is_judged else "")
     return [header, *plan.outcome.events]
 
 

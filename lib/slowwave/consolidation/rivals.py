@@ -37,7 +37,7 @@ def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
         found |= timeline(moment for fact in group for moment in moments[fact])
     plain = [fact for fact in facts if not is_retraction(fact)]
     for older, newer in _overtaken(plain):
-        against = [m for fact in newer for m in moments[fact.id] if m.by_person or _are_notes(older, fact)]
+        against = [m for fact in newer for m in moments[fact.id] if m.by_person]
         found[older.id] = taken_back(found[older.id], moments[older.id], against)
     for older, newer in _denied(plain):
         against = [m for fact in newer for m in moments[fact] if m.by_person]
@@ -46,11 +46,11 @@ def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
         found[older.id] = taken_back(found[older.id], moments[older.id], recaps)
     found |= ended(facts, found)
     found |= _replaced(facts, found)
-    found |= _ended_by_model(facts)
+    found |= _ended_by_others(facts)
     return {fact.id: _with_its_end(fact, found.get(fact.id, Held(fact.spans_before))) for fact in facts}
 
 
-def _ended_by_model(facts: Sequence[Fact]) -> dict[str, Held]:
+def _ended_by_others(facts: Sequence[Fact]) -> dict[str, Held]:
     """Return when memories held whose place another one took as a model saw, until somebody states them again."""
     known = {fact.id for fact in facts}
     ended = [(f.id, f.memory) for f in facts if f.memory and f.memory.ended_by and not f.candidates]
@@ -139,12 +139,6 @@ def _overtaken(facts: Sequence[Fact]) -> Iterator[tuple[Fact, list[Fact]]]:
         newer = [near[name] for name in sorted(near) if overtakes(near[name].lead.text, older.lead.text)]
         if newer:
             yield older, newer
-
-
-def _are_notes(older: Fact, newer: Fact) -> bool:
-    """Say whether both are notes of agents, of which the later one counts; what commands showed may both be true."""
-    memories = (older.memory, newer.memory)
-    return not older.is_from_person and all(m is not None and m.writer == "agent" for m in memories)
 
 
 def _denied(facts: Iterable[Fact]) -> Iterator[tuple[str, list[str]]]:

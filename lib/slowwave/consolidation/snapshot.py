@@ -344,7 +344,7 @@ def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, 
     key, value = decision_key(one.text) if category == "decision" else ("", "")
     if not key and not one.target:
         key, value = key_of(one.text)
-    place = author.written
+    place, at = author.written, _written_at(one, author)
     confidence = one.confidence or (NOTED if one.target else round(NOTED * weights().noted(one.text), 2))
     sighting = Sighting(
         place.dialect if place else "",
@@ -352,7 +352,7 @@ def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, 
         place.path if place else "",
         "assistant",
         confidence,
-        author.at,
+        at,
     )
     return Event(
         v=VERSION,
@@ -365,7 +365,7 @@ def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, 
         key=key,
         value=value,
         confidence=confidence,
-        valid_from=author.at,
+        valid_from=at,
         sightings=(sighting,),
         evidence=(msgspec.structs.replace(place.evidence, quote=one.text[:_QUOTED]),) if place else (),
         file=file,
@@ -375,6 +375,12 @@ def _adopted(file: str, one: Statement, author: Author, kind: str, digest: str, 
         section=_section(one, kind),
         reason=author.why,
     )
+
+
+def _written_at(one: Statement, author: Author) -> str:
+    """Return when a line was first written: a page that is written anew tells the days of its notes in its headings."""
+    is_earlier = one.day and (not author.at or one.day < author.at[: len(one.day)])
+    return f"{one.day}T00:00:00Z" if is_earlier else author.at
 
 
 def _category(one: Statement, kind: str) -> Category:

@@ -11,7 +11,18 @@ from typing import Literal, TypeVar
 from slowwave.memory.dates import reports
 from slowwave.memory.effects import Effect, Watched, effects_of, read_effects
 from slowwave.memory.folder import INDEX, LOG, PAGE, POINTER, TOPICS, fact_line
-from slowwave.memory.ledger import FULL, REVIEW, Event, IndexEntry, Sighting, Writer, line_hash, read_ledger, undone_in
+from slowwave.memory.ledger import (
+    BY_JUDGE,
+    FULL,
+    REVIEW,
+    Event,
+    IndexEntry,
+    Sighting,
+    Writer,
+    line_hash,
+    read_ledger,
+    undone_in,
+)
 from slowwave.memory.model import BY_PERSON, RETRACTS, Candidate, Category, Evidence
 
 T = TypeVar("T")
@@ -48,7 +59,7 @@ class Memory:
     section: str = ""  # where it belongs among our headings, "" where its category tells
     stands: bool = False  # whether the line stands where its writer put it, and not among slowwave's own
     indexed: bool = False  # whether slowwave has it in the index; ``file`` is then where it would stand if it were not
-    ended_by: str = ""  # who saw that its successor took its place, where it was not the rules: "model"
+    ended_by: str = ""  # who saw that its successor took its place, where it was not the rules: "model", "judge"
 
     @property
     def place(self) -> str:
@@ -121,6 +132,8 @@ class Book:
     refused: set[Deed] = field(default_factory=set[Deed])
     undone_at: str = ""  # when a person last took a dream back, ISO
     since: set[str] = field(default_factory=set[str])  # memories that came into being after that
+    # whether a dream has judged all lines of agents beside each other (`consolidation/replacement.py`)
+    judged: bool = False
     # by memory, the line that says it together with others
     phrases: dict[str, Phrase] = field(default_factory=dict[str, Phrase])
     # what sessions made of what was delivered to them; no part of the ledger
@@ -217,6 +230,7 @@ class Book:
             self.refusals[event.dream] = event.candidates
         elif event.event == "dream":
             self.dreams.append(event.dream)
+            self.judged |= event.by == BY_JUDGE
         elif event.event == "unindexed-by-person":
             self.unindexed.add(event.memory)
         elif event.event == "use":
@@ -255,6 +269,8 @@ def replay(events: Iterable[Event]) -> Book:
             if event.dream in reviewed:
                 book.asked.update(event.candidates)
             book.undone.update(dict.fromkeys(event.candidates, event.dream))
+            # nor is what was taken back judged anew
+            book.judged |= event.by == BY_JUDGE
             pointers = {entry.ref for entry in event.entries if entry.ref.startswith((PAGE, POINTER))}
             # our own topic files need their pointers all the same
             book.unindexed |= {PAGE + ref.removeprefix(PAGE).removeprefix(POINTER) for ref in pointers}

@@ -360,6 +360,35 @@ _SAME_FORM = r"(?!(?:put|set|hit|shut|split|let|cut)\b)"
 _REPORT = re.compile(rf"{_SAME_FORM}(?:{_ED}|{_WENT})\b", re.IGNORECASE)
 
 
+_WHOLE_DAY = re.compile(
+    r"(?<![\w./-])(?:\d{4}-\d\d-\d\d|\d{1,2} [^\W\d_]{3,9},? \d{4}"
+    r"|[^\W\d_]{3,9} \d{1,2}(?:st|nd|rd|th)?,? \d{4})(?![\w/-])"
+)
+_ASIDE = re.compile(r"(?<=\S)\s+\([^()\d]*\)\s*$")
+# a day behind these ends or begins what the heading is about
+_BOUND = re.compile(
+    r"\b(?:until|till|before|by|after|since|due|from|bis|vor|ab|nach|seit|avant|depuis|hasta|desde)\s*$", re.IGNORECASE
+)
+
+
+def day_of_heading(heading: str) -> str:
+    """Return the day whose notes stand below a heading, ISO: the only one that it names, at one of its ends; or ""."""
+    title = _ASIDE.sub("", heading).strip("#*_:. []()")
+    found = list(_WHOLE_DAY.finditer(title))
+    if (
+        len(found) != 1
+        or (found[0].start() and found[0].end() < len(title))
+        or _BOUND.search(title[: found[0].start()])
+    ):
+        return ""
+    from dateutil import parser  # noqa: PLC0415 - few pages have such a heading in words
+
+    try:
+        return parser.parse(found[0][0]).date().isoformat()
+    except (ValueError, OverflowError):
+        return ""
+
+
 def has_date(text: str) -> bool:
     """Say whether a word for a day in a text has its date behind it."""
     return bool(_DATED.search(text))
@@ -491,7 +520,8 @@ def _is_aside(named: _Named, clause: _Clause) -> bool:
     if named.kind not in ("day", "turn") or _ends_with(clause.left, language.definite):
         return False
     if not clause.left:
-        return bool(clause.right)
+        # a label for what follows: "Tomorrow: ..."
+        return bool(clause.right) or clause.sentence.endswith(":")
     return not clause.right and not _ends_with(clause.left, _NO_ASIDE) and not _ends_with(clause.left, language.present)
 
 

@@ -344,12 +344,12 @@ def title_of_file(file: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def pointer_line(file: str, number: int) -> str:
-    """Return the line of the index that leads to a topic file."""
+def pointer_line(file: str, number: int, told: str = "") -> str:
+    """Return the line of the index that leads to a topic file, with what is told of what stands there."""
     topic = PAGES[file]
     one, several = ("note", "notes") if topic is LOG else ("memory", "memories")
     noun = one if number == 1 else several
-    return f"- [{topic.title}]({topic.file}): {topic.description} ({number} {noun})"
+    return f"- [{topic.title}]({topic.file}): {topic.description}{told} ({number} {noun})"
 
 
 # The folder of what holds in every project, and the line that lets agents read it.

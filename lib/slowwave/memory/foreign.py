@@ -150,7 +150,8 @@ def foreign_lines(files: Mapping[str, bytes], book: Book, shown: Mapping[str, st
 def known_numbers(name: str, data: bytes, book: Book) -> dict[int, str]:
     """Return which lines of a file are ours, or entries where agents put them: line number -> hash."""
     entries = [entry.sha256 for entry in book.index] if name == INDEX else []
-    own = own_lines(data, dict.fromkeys((*entries, *book.page_lines(name))))
+    apart = {entry.sha256 for entry in book.index if entry.under} if name == INDEX else set[str]()
+    own = own_lines(data, (*entries, *book.page_lines(name)), apart)
     standing = standing_lines(data, (m.sha256 for m in book.active if m.file == name and m.stands))
     return own | {number: digest for number, digest in standing.items() if number not in own}
 

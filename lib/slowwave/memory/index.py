@@ -4,7 +4,6 @@ A memory stands in one place, for whatever an agent loads costs it room.
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -120,6 +119,7 @@ class _Row:
     refs: tuple[str, ...]
     line: str
     is_theirs: bool = False
+    brief: str = ""  # of a pointer, what it says where there is no room for more
 
 
 def index_block(
@@ -157,17 +157,19 @@ def index_block(
     has_list = FURTHER in room.under
     apart = bool(section) and bool(_HEADED.search(room.people)) and not has_list
     titles = {name for name in section.values() if name not in room.under}
-    on_pages = Counter(m.file for m in away)
+    ranks = {name: number for number, name in enumerate(worth)}
+    ranked = sorted(memories, key=lambda m: ranks[m.id])
+    out = {m.id for m in away}
     while True:
-        pointers = _pointers(on_pages, pages or {}, inside, refused, room.style)
+        pointers = _pointers(_by_page(ranked, out), pages or {}, inside, refused, room.style)
         taken, left = _fitting([*pointers, *rows], room, len(titles) + apart + room.close)
         gone = {ref for row in left for ref in row.refs}
-        there = Counter(m.file for m in memories if m.id in gone or m.id in refused)
-        if set(there) <= set(on_pages):
+        there = {m.id for m in memories if m.id in gone or m.id in refused}
+        if _by_page(ranked, there).keys() <= _by_page(ranked, out).keys():
             break
-        on_pages |= there
-    final = {row.refs: row.line for row in _pointers(there, pages or {}, inside, refused, room.style)}
-    kept = [replace(row, line=final.get(row.refs, row.line)) for row in taken]
+        out |= there
+    final = {row.refs: row for row in _pointers(_by_page(ranked, there), pages or {}, inside, refused, room.style)}
+    kept = [_in_its_room(row, final.get(row.refs, row)) for row in taken]
     kept = [row for row in kept if not row.refs[0].startswith(POINTER) or row.refs in final]
     crowded = tuple(ref for row in left if row.is_theirs for ref in row.refs)
     warning = ""
@@ -359,14 +361,46 @@ def _fitting(rows: Sequence[_Row], room: Room, headings: int) -> tuple[list[_Row
     return taken, left
 
 
+def _by_page(memories: Iterable[Memory], out: Container[str]) -> dict[str, list[Memory]]:
+    """Return which memories stand on which page of ours."""
+    found: dict[str, list[Memory]] = {}
+    for memory in memories:
+        if memory.id in out:
+            found.setdefault(memory.file, []).append(memory)
+    return found
+
+
+def _in_its_room(row: _Row, final: _Row) -> _Row:
+    """Return a row as it is in the end, where that is no longer than the row that there was room for."""
+    is_longer = len(final.line.encode("utf-8", "replace")) > len(row.line.encode("utf-8", "replace"))
+    return replace(final, line=final.brief) if is_longer else final
+
+
+def _told(file: str, memories: Sequence[Memory]) -> str:
+    """Return in a few words what stands on a page of ours: the days of a log, else how its first lines begin."""
+    if file == LOG.file:
+        months = sorted({m.valid_from[: len("2026-11")] for m in memories} - {""})
+        return f", {' to '.join(dict.fromkeys((months[0], months[-1])))}" if months else ""
+    return f": {_beginnings(m.text for m in memories)}"
+
+
 def _pointers(
-    on_pages: Mapping[str, int], pages: Mapping[str, str], inside: Sequence[Memory], refused: set[str], style: str
+    on_pages: Mapping[str, Sequence[Memory]],
+    pages: Mapping[str, str],
+    inside: Sequence[Memory],
+    refused: set[str],
+    style: str,
 ) -> list[_Row]:
     """Return what leads to pages: to our own that hold something, to others', and where agents' lines lead."""
-    own = {file: _Row((POINTER + file,), pointer_line(file, n)) for file in PAGES if (n := on_pages.get(file))}
-    others = [_Row((PAGE + name,), line) for name, line in sorted(pages.items()) if name not in own]
+    own = {
+        file: _Row((POINTER + file,), pointer_line(file, len(of), _told(file, of)), brief=pointer_line(file, len(of)))
+        for file in PAGES
+        if (of := on_pages.get(file))
+    }
+    others = [_Row((PAGE + name,), line, brief=line) for name, line in sorted(pages.items()) if name not in own]
     theirs = [_Row((m.id,), m.line, is_theirs=True) for m in inside if target_of(m.line)]
-    mine = (replace(row, line=in_style(row.line, style)) for row in (*own.values(), *others))
+    rows = (*own.values(), *others)
+    mine = [replace(row, line=in_style(row.line, style), brief=in_style(row.brief, style)) for row in rows]
     return [row for row in mine if row.refs[0] not in refused] + theirs
 
 
@@ -411,6 +445,8 @@ _BEGINS = re.compile(
     r"^(?:\*\*(?P<bold>[^*]+)\*\*|(?P<code>`[^`]+`))"
     r"|^(?P<words>[^`,;:.(]{3,40}?(?=[`,;:.(]|\s[-\u2013\u2014]\s|$)|[^`,;:.(]{3,32}(?=\s))"
 )
+_LINKED = re.compile(r"\[(?P<title>[^\[\]]*)\]\([^()]*\)")
+_ASIDE = re.compile(r"\s\((?:week of )?\d{4}-\d\d(?:-\d\d)?\)|^\d{4}-\d\d-\d\d:? ")
 _MOST_SAID = 70
 _MOST_NAME = 60
 
@@ -443,6 +479,11 @@ class Section:
     def is_part(self) -> bool:
         """Whether it is the end of a section, without its heading."""
         return self.lines[:1] != (self.heading,)
+
+    def without(self, numbers: Container[int]) -> "Section":
+        """Return it without some of its lines."""
+        rows = [(n, line) for n, line in zip(self.numbers, self.lines, strict=True) if n not in numbers]
+        return replace(self, numbers=tuple(n for n, _ in rows), lines=tuple(line for _, line in rows))
 
     def below(self, number: int) -> "Section":
         """Return what of it stands below a line, without blank lines at its beginning."""
@@ -640,16 +681,24 @@ def pointer_to(name: str, data: bytes, moved: Collection[str], said: Mapping[str
             told.append(
                 (title_of(lines[at]), len(below), [said[h] for line in below if (h := line_hash(line)) in said])
             )
+    if not told:
+        return ""  # nothing of these sections was left to stand there
     title = title_of_file(name)
     is_alone = len(told) == 1 and len(told[0][0]) == len(title)
     title = told[0][0] if is_alone else title
     if is_alone:
         ((_, number, texts),) = told
-        starts = [found[found.lastgroup or 0].strip(" *:") for text in texts if (found := _BEGINS.match(text))]
-        hook = f"{counted(number, 'line')}: {_short([*dict.fromkeys(starts)])}" if starts else counted(number, "line")
+        hook = f"{counted(number, 'line')}: {_beginnings(texts)}" if texts else counted(number, "line")
     else:
         hook = _short([f"{heading} ({counted(number, 'line')})" for heading, number, _ in told], more=2 * _MOST_SAID)
     return f"- [{title.translate(str.maketrans('[]', '()'))}]({name}): {hook}"
+
+
+def _beginnings(texts: Iterable[str]) -> str:
+    """Return how some of these lines begin, in a few words: without links, marks and dates."""
+    bare = (_ASIDE.sub("", _LINKED.sub(r"\g<title>", text)).replace("[", "").replace("]", "") for text in texts)
+    starts = [found[found.lastgroup or 0].strip(" *:") for text in bare if (found := _BEGINS.match(text))]
+    return _short([*dict.fromkeys(starts)])
 
 
 def _short(parts: Sequence[str], more: int = _MOST_SAID) -> str:

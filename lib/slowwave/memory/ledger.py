@@ -27,7 +27,7 @@ FULL = "the index is full"
 ARRANGED = "its part of the index was put in order"
 
 # who saw what the rules do not see: they do not decide it anew
-BY_MODEL = "model"
+BY_MODEL, BY_JUDGE = "model", "judge"
 
 EventKind = Literal[
     "dream",  # a dream was committed; the events with its id belong to it

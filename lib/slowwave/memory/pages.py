@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from slowwave.memory.dates import day_of_heading
 from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.extracted import SECTION
 from slowwave.memory.folder import INDEX, PAGES, new_topic_file
@@ -17,7 +18,7 @@ from slowwave.memory.ledger import line_hash
 
 # what Cersei writes (:func:`slowwave.memory.candidates.fact_line`)
 _AUTO = re.compile(r"^- \*\*\[(?P<label>\w+)\]\*\* (?P<text>.+?) \*\(confidence: (?P<sure>\d{1,3})%\)\*$")
-_AUTO_DAY = re.compile(r"^### Session memories — (?P<day>\d{4}-\d\d-\d\d)$")
+_AUTO_DAY = re.compile(r"^### Session memories — \d{4}-\d\d-\d\d$")
 _BULLET = re.compile(r"^[-*+] +(?=\S)")
 # what stands before the words of a line
 _INDENT = re.compile(r"^(?P<mark>\s*(?:[-*+] +(?=\S))?)(?P<words>.*)$")
@@ -64,7 +65,7 @@ class Statement:
     text: str  # its words on one line, without bullets and what Cersei writes around a fact
     label: str = ""  # the category that Cersei gave it, "" for every other line
     confidence: float = 0.0  # what Cersei wrote beside it, 0.0 to 1.0
-    day: str = ""  # the day of Cersei's header above it, "" for every other line
+    day: str = ""  # the day that a heading above it names, "" where none does
     target: str = ""  # the page that it does nothing but point to, or ""
     hook: str = ""  # what it says about that page
 
@@ -72,7 +73,26 @@ class Statement:
 def statements(data: bytes) -> list[Statement]:
     """Return the statements of a page in their order."""
     lines = [raw.removesuffix(b"\r").decode("utf-8", "surrogateescape") for raw in split(data)]
-    return [_statement(numbers, lines, day) for numbers, day in _single(lines)]
+    heads = headings(data)
+    days = _days(lines, heads)
+    return [_statement(numbers, lines, days[numbers[0]], is_auto=is_auto) for numbers, is_auto in _single(lines)]
+
+
+def _days(lines: Sequence[str], heads: Mapping[int, int]) -> list[str]:
+    """Return for each line the day that the headings above it name, the nearest one first."""
+    found: list[str] = []
+    above: list[tuple[int, str]] = []
+    for number, line in enumerate(lines):
+        if level := heads.get(number):
+            above = [one for one in above if one[0] < level]
+            above.append((level, day_of_heading(line) or (above[-1][1] if above else "")))
+        found.append(above[-1][1] if above else "")
+    return found
+
+
+def words_of_line(line: str) -> str:
+    """Return the words of a line without its bullet."""
+    return _BULLET.sub("", line).strip()
 
 
 def front_of(data: bytes) -> Mapping[str, str]:
@@ -241,20 +261,20 @@ def _is_own(name: str, data: bytes) -> bool:
     return name in PAGES and data.startswith(new_topic_file(name).rstrip())
 
 
-def _statement(numbers: list[int], lines: list[str], day: str) -> Statement:
+def _statement(numbers: list[int], lines: list[str], day: str, *, is_auto: bool) -> Statement:
     number = numbers[0]
     line = lines[number]
     if len(numbers) > 1:
         piece = "\n".join(lines[n] for n in numbers)
-        return Statement(number, piece, in_one_line(piece))
-    auto = _AUTO.match(line) if day else None
+        return Statement(number, piece, in_one_line(piece), day=day)
+    auto = _AUTO.match(line) if is_auto else None
     if auto:
         return Statement(number, line, auto["text"], auto["label"], min(int(auto["sure"]), 100) / 100, day)
     pointer = _POINTER.match(line)
-    text = _BULLET.sub("", line).strip()
+    text = words_of_line(line)
     if pointer:
-        return Statement(number, line, text, target=target_of(line), hook=pointer["hook"] or "")
-    return Statement(number, line, text)
+        return Statement(number, line, text, day=day, target=target_of(line), hook=pointer["hook"] or "")
+    return Statement(number, line, text, day=day)
 
 
 def parts_of(piece: str) -> list[tuple[str, str]]:
@@ -273,13 +293,13 @@ def in_one_line(piece: str) -> str:
     return text
 
 
-def _single(lines: list[str]) -> Iterator[tuple[list[int], str]]:
-    """Yield the numbers of the lines of each statement, with the day of Cersei's header above it."""
+def _single(lines: list[str]) -> Iterator[tuple[list[int], bool]]:
+    """Yield the numbers of the lines of each statement, and whether a header of Cersei's stands above it."""
     at = _front_end(lines)
     blocks: list[list[int]] = []
-    days: dict[int, str] = {}
+    autos: dict[int, bool] = {}
     block: list[int] = []
-    fenced, section, day = False, False, ""
+    fenced, section, is_auto = False, False, False
     for number in range(at, len(lines)):
         line = lines[number]
         if line.lstrip().startswith("```") or fenced:
@@ -288,18 +308,17 @@ def _single(lines: list[str]) -> Iterator[tuple[list[int], str]]:
             continue
         if line.startswith(("#", "<!--")):
             section = (section or line == SECTION) if line.startswith("### ") else line == SECTION
-            header = _AUTO_DAY.match(line) if section else None
-            day = header["day"] if header else ""
+            is_auto = section and bool(_AUTO_DAY.match(line))
             block = []
         elif block and line.strip() and _goes_on(line, lines[number - 1], lines[block[0]]):
             block.append(number)
         elif line.strip():
             block = [number]
             blocks.append(block)
-            days[number] = day
+            autos[number] = is_auto
     for one in blocks:
         if _is_statement(lines[one[0]]) if len(one) == 1 else _is_piece([lines[n] for n in one], one):
-            yield one, days[one[0]]
+            yield one, autos[one[0]]
 
 
 def _is_piece(lines: list[str], numbers: list[int]) -> bool:
@@ -343,6 +362,7 @@ def _front_end(lines: list[str]) -> int:
 # ends are and whether or not it ends with a newline.
 
 _BLANK = line_hash(b"")
+_GAPPED = 2
 _SECTION = b"## Auto-extracted memories"
 
 
@@ -359,18 +379,20 @@ def own_lines(data: bytes, hashes: Iterable[str], apart: Container[str] = frozen
         hashes: of the lines that may be ours.
         apart: those of them that stand below somebody else's headings.
 
-    Each hash stands for one line. When a person has copied an own line, the first one is ours. The blank line between
-    one of ours and a heading of ours is ours, too; that above the first heading is where the hash of one is among them.
+    Each hash stands for one line. Of several that are alike the one is ours that stands among most other lines of
+    ours, the first where that does not tell.
     """
-    wanted = Counter(iter(hashes))
-    has_gap = wanted.pop(_BLANK, 0)
+    wanted = set(hashes)
+    has_gap = _BLANK in wanted
+    wanted.discard(_BLANK)
     found: dict[int, str] = {}
     if wanted:
-        for number, line in enumerate(split(data)):
-            digest = line_hash(line)
-            if wanted[digest]:
-                wanted[digest] -= 1
-                found[number] = digest
+        alike = {n: digest for n, line in enumerate(split(data)) if (digest := line_hash(line)) in wanted}
+        beside = _beside(alike) if len(alike) > len(set(alike.values())) else {}
+        chosen: dict[str, int] = {}
+        for number in sorted(alike, key=lambda n: (-beside.get(n, 0), n)):
+            chosen.setdefault(alike[number], number)
+        found = {number: digest for digest, number in chosen.items()}
         lines = split(data)
         block = {n for n, digest in found.items() if digest not in apart}
         gaps = [n - 1 for n in block if lines[n].startswith(b"## ") and n - 2 in block and not lines[n - 1].strip()]
@@ -379,6 +401,17 @@ def own_lines(data: bytes, hashes: Iterable[str], apart: Container[str] = frozen
         if has_gap and first and lines[first].startswith(b"## ") and not lines[first - 1].strip():
             found[first - 1] = _BLANK
     return dict(sorted(found.items()))
+
+
+def _beside(numbers: Iterable[int]) -> dict[int, int]:
+    """Return by line how many of these lines stand together there; a blank one may lie between them."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number - runs[-1][-1] <= _GAPPED:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return {number: len(run) for run in runs for number in run}
 
 
 def without_own(data: bytes, hashes: Iterable[str]) -> bytes:

@@ -118,6 +118,25 @@ def test_a_line_with_a_secret_is_copied_nowhere(folder: Folder):
     assert secret not in (folder.memory / ".slowwave" / "ledger.jsonl").read_text()
 
 
+def test_a_day_below_a_dated_heading_counts_from_that_day(folder: Folder):
+    parts = {
+        "Session 2026-11-03 (late)": "- Yesterday Ben rotated the keys\n\n### Mailer\n\n- The mailer broke yesterday",
+        "November 5, 2026": "- Yesterday the importer broke",
+        "Freeze until 2026-11-01": "- Yesterday Ann left",
+        "2026-12-24": "- Yesterday the docs moved",
+    }
+    text = "# Log\n\n" + "".join(f"## {title}\n\n{lines}\n\n" for title, lines in parts.items())
+    folder.agent_writes("log.md", text, at="2026-11-17T09:00:00.000Z")
+    folder.dream()
+    assert {one.valid_from[:10] for one in entries(folder).values()} == {"2026-11-03", "2026-11-05", "2026-11-17"}
+    page = folder.read("log.md")
+    assert "Yesterday (2026-11-02) Ben rotated" in page
+    assert "broke yesterday (2026-11-02)" in page
+    assert "Yesterday (2026-11-04) the importer" in page
+    assert "Yesterday (2026-11-16) Ann left" in page
+    assert "Yesterday (2026-11-16) the docs" in page
+
+
 # --- operations
 
 
@@ -408,3 +427,125 @@ def test_what_an_agent_writes_after_a_dream_is_an_entry_of_the_next(folder: Fold
     folder.dream()
     assert set(entries(folder)) == {"The importer runs at night", "Added in a later session"}
     assert folder.read("MEMORY.md") == "- The importer runs at night\n- Added in a later session\n"
+
+
+# --- one line makes another one needless
+
+OLD = (
+    "- TODO: move invoice export into the nightly queue `export-worker`\n"
+    "- Integration tests need the `ledger-db` container, start it with `make db-up`\n"
+    "- `make lint` runs ruff over `src/`\n- Colours come from `theme.css`\n"
+    "- Staging deploys from branch `develop`\n- Fonts are bundled, never loaded from a CDN\n"
+)
+NEW = (
+    "- Invoice export runs in the nightly queue `export-worker` now, merged in PR #212\n"
+    "- `make types` runs pyright over `src/`\n"
+    "- Start `ledger-db` with `make db-up` before running the integration tests\n"
+    "- Production deploys from branch `main` after a tag\n"
+)
+
+
+def test_what_a_later_line_says_makes_an_older_one_needless_and_all_is_undone(folder: Folder):
+    folder.agent_writes("notes.md", OLD, at="2026-11-10T09:00:00.000Z")
+    folder.agent_writes("more.md", NEW, at="2026-11-16T09:00:00.000Z")
+    before = folder.everything()
+    report = folder.dream()
+    gone = {item.text: item.reason for item in report.items if item.action == "supersede"}
+    start = "a later line says: "
+    assert {text[:11]: reason[: len(start)] for text, reason in gone.items()} == dict.fromkeys(("TODO: move ",), start)
+    assert folder.read("notes.md") == "".join(
+        line for line in OLD.splitlines(keepends=True) if line[2:13] != "TODO: move "
+    )
+    assert folder.read("more.md") == NEW
+    after = folder.everything()
+    # twice is once; what is new ends nothing that was judged before
+    folder.clock.advance(days=2)
+    assert folder.dream().dream_ids == []
+    folder.extract(folder.candidate("We chose mkdocs over Sphinx", session="b", category="decision"))
+    later = folder.dream()
+    assert {item.action for item in later.items} <= {"add", "keep"}
+    for one in (*later.dream_ids, *report.dream_ids):
+        undo(folder.memory, one, folder.clock.now())
+    assert {name: data for name, data in folder.everything().items() if name in before} == before
+    folder.clock.advance(days=2)
+    folder.dream()
+    assert folder.read("notes.md") == OLD
+    assert set(after) >= set(before)
+
+
+def test_no_persons_line_goes_for_a_later_one_nor_where_nobody_knows_which_is_later(folder: Folder):
+    folder.page("notes.md", OLD)
+    folder.agent_writes("more.md", NEW, at="2026-11-16T09:00:00.000Z")
+    folder.client_page("old.md", "project", *OLD.splitlines(), title="Old")
+    before = folder.read("old.md")
+    folder.dream()
+    assert folder.read("notes.md") == OLD
+    assert folder.read("more.md") == NEW
+    # the same lines of a page that a client wrote, of which no time is known
+    folder = Folder(folder.root / "other")
+    folder.client_page("old.md", "project", *OLD.splitlines(), title="Old")
+    folder.client_page("new.md", "project", *NEW.splitlines(), title="New")
+    folder.dream()
+    assert folder.read("old.md") == before
+
+
+def test_of_lines_of_one_page_the_lower_one_is_the_later_one(folder: Folder):
+    folder.agent_writes("notes.md", OLD + NEW)
+    folder.dream()
+    assert "TODO" not in folder.read("notes.md")
+    assert "merged in PR #212" in folder.read("notes.md")
+
+
+def test_no_more_lines_go_than_a_dream_may_lose_and_the_others_wait_for_the_next_news(folder: Folder):
+    parts = ("importer", "billing", "search", "mailer", "gateway")
+    old = "".join(f"- Pages of the {part} are drawn by turbine\n" for part in parts)
+    new = "".join(f"- Pages of the {part} are drawn by halyard now\n" for part in parts)
+    folder.agent_writes("old.md", old, at="2026-11-10T09:00:00.000Z")
+    folder.agent_writes("new.md", new, at="2026-11-16T09:00:00.000Z")
+
+    def gone(max_loss: float) -> int:
+        report = folder.dream(max_loss=max_loss)
+        folder.clock.advance(days=2)
+        assert len({item.target for item in report.items if item.reason.startswith("a later line says")}) in (0, left)
+        return sum(item.action == "supersede" for item in report.items)
+
+    left = len(parts)
+    assert gone(0.2) == 2
+    left -= 2
+    assert gone(0.2) == 0  # without news nothing is done
+    for number, may in enumerate((1, 2)):
+        # never none, and of 8 lines at most a quarter
+        folder.agent_writes(f"more{number}.md", f"- Fonts number {number} are bundled\n", at="2026-11-18T09:00:00.000Z")
+        assert gone(0.05 if may == 1 else 0.25) == may
+        left -= may
+    assert folder.read("new.md") == new
+    assert not (folder.memory / "old.md").read_bytes().strip()
+
+
+def unjudged(operations: Sequence[Operation], *_: object) -> Sequence[Operation]:
+    return operations
+
+
+def test_lines_that_an_older_version_took_up_are_judged_once(folder: Folder, monkeypatch: pytest.MonkeyPatch):
+    with monkeypatch.context() as patched:
+        # as it was before there was a judge
+        patched.setattr("slowwave.consolidation.decisions.without_needless", unjudged)
+        patched.setattr("slowwave.consolidation.plan.BY_JUDGE", "")
+        folder.agent_writes("notes.md", OLD, at="2026-11-10T09:00:00.000Z")
+        folder.agent_writes("more.md", NEW, at="2026-11-16T09:00:00.000Z")
+        folder.dream()
+        assert folder.read("notes.md") == OLD
+    folder.clock.advance(days=2)
+    folder.dream()
+    assert folder.read("notes.md") == OLD  # nothing is new
+    folder.extract(folder.candidate("We chose mkdocs over Sphinx", session="b", category="decision"))
+    report = folder.dream()
+    assert "TODO" not in folder.read("notes.md")
+    assert [item.reason[:18] for item in report.items if item.action == "supersede"] == ["a later line says:"]
+    # taken back it is not done again
+    undo(folder.memory, report.dream_ids[0], folder.clock.now())
+    assert folder.read("notes.md") == OLD
+    folder.clock.advance(days=2)
+    folder.extract(folder.candidate("We chose nginx over Caddy", session="c", category="decision"))
+    folder.dream()
+    assert folder.read("notes.md") == OLD

@@ -135,7 +135,7 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
         "## Pages",
         "",
         "- [Deploying](deploy.md) - how a release goes out",
-        "- [Work log](worklog.md) - what was done when, task by task (2 notes)",
+        "- [Work log](worklog.md) - what was done when, task by task, 2026-11 (2 notes)",
         index[13],
         "- [Dana](user_dana.md) - who works here",
     ]

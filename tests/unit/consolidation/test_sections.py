@@ -165,6 +165,28 @@ def test_our_lines_go_below_the_agents_heading_of_the_same_name(tmp_path: Path) 
     assert folder.everything() == after
 
 
+def test_a_line_that_leads_to_the_page_that_its_section_goes_to_does_not_go_there(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.agent_writes("deploy.md", "# Deploy\n\n- Tag, then release\n", at="2026-11-10T09:00:00.000Z")
+    lines = ["- See deploy.md", "- Ask Mo for a release key; deploy.md has the steps"]
+    full(folder, "", "## Releases", "", *lines, *(f"- Release step {n} is slow" for n in range(60)), lines=24)
+    before = folder.everything()
+    report = folder.dream()
+    page = folder.read("deploy.md")
+    assert "## Releases" in page
+    assert "See deploy.md" not in page + folder.read("MEMORY.md")
+    assert lines[1] in page
+    (told,) = [item for item in report.items if item.action == "drop" and item.text == "See deploy.md"]
+    assert told.reason == "pointed to deploy.md, where its section went"
+    assert "deploy.md" in folder.read("MEMORY.md")
+    after = folder.everything()
+    folder.clock.advance(days=2)
+    assert folder.dream().dream_ids == []
+    assert folder.everything() == after
+    undo(folder.memory, report.dream_ids[0], folder.clock.now())
+    assert folder.everything() == before
+
+
 @pytest.mark.parametrize(
     ("heading", "line", "page"),
     [

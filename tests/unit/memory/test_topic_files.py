@@ -29,7 +29,7 @@ def test_a_line_that_a_person_moves_to_a_page_stays_there_and_one_that_they_dele
     index.write_text("# Memory\n")
     (house.memory / "preferences.md").write_text("- Use npm for installs\n")
     assert house.dream().dream_ids
-    pointer = "- [Preferences](preferences.md): how the user wants things done (1 memory)\n"
+    pointer = "- [Preferences](preferences.md): how the user wants things done: Use npm for installs (1 memory)\n"
     assert index.read_text() == f"# Memory\n{pointer}"
     index.write_text("# Memory\n")
     house.extract(house.candidate("Never push on a Friday", session="c"))
@@ -52,7 +52,8 @@ def test_lines_that_an_agent_wrote_over_go_to_their_page_and_many_that_are_gone_
     folder.clock.advance(days=1)
     folder.agent_writes("MEMORY.md", "# Memory\n\n- The agent's own\n", at="2026-11-20T22:00:00.000Z")
     folder.dream()
-    pointer = "- [Project](project.md): facts about this project (5 memories)\n"
+    told = ", ".join(f"Module {word} is old" for word in WORDS[:3])
+    pointer = f"- [Project](project.md): facts about this project: {told}, ... (5 memories)\n"
     assert folder.read("MEMORY.md") == f"# Memory\n\n- The agent's own\n{pointer}"
     assert folder.read("project.md").count("is old") == 5
     assert folder.dream().dream_ids == []
