@@ -1,6 +1,6 @@
 # Needs python3.11 or newer (with its venv module) and make. Nothing outside this folder is written.
 .DEFAULT_GOAL := help
-.PHONY: help run test e2e model-server model-test check bench scale quality house train train-secrets screens drills drills-all fuzz conformance lock serve clean
+.PHONY: help run test e2e model-server model-test check bench scale quality house train screens drills drills-all fuzz conformance lock serve clean
 
 # The first interpreter that is new enough; PYTHON=... chooses another one.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -48,10 +48,6 @@ house: $(READY) ## how many files the library has, and how many of them a story 
 train: $(READY) ## fit the weights of extraction anew, from labels and the transcripts beside the checkout (minutes)
 	$(PIP) install scikit-learn==1.9.1
 	$(BIN)/python -m tests.quality.train
-
-train-secrets: $(READY) ## fit the judge of told secrets anew, and say what it finds of lines that it has not seen (minutes)
-	$(PIP) install scikit-learn==1.9.1
-	$(BIN)/python -m tests.quality.train_secrets
 
 screens: $(READY) ## the report, the review and Prefect's pages in a headless Chromium (minutes); RECORD=1 draws docs/pictures anew
 	DRILLS=all RECORD=$(RECORD) $(BIN)/python -m pytest tests/screens

@@ -44,7 +44,7 @@ from slowwave.memory.book import Memory, read_book, standing_of
 from slowwave.memory.evidence import check_all, said_at
 from slowwave.memory.folder import NAME, global_folder
 from slowwave.memory.search import Line, lines_of_others, search_memories
-from slowwave.secrets.redactor import LEANING, Redactor, logger_of, redactor_of
+from slowwave.secrets.redactor import NAMELESS, Redactor, logger_of, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project, Roots
@@ -359,7 +359,7 @@ def _answered(
     try:
         kind = NAMES.get(name)
         if kind is None:
-            return f"no tool {LEANING(name[:100])!r}; there are {', '.join(NAMES)}", True
+            return f"no tool {NAMELESS(name[:100])!r}; there are {', '.join(NAMES)}", True
         question = msgspec.convert(arguments, kind)
         # an erasure at work is waited for: the search index would be written with what goes
         with beside_jobs(environ):
@@ -367,9 +367,9 @@ def _answered(
             found = answer(question, asked)
         return msgspec.json.format(msgspec.json.encode(found).decode(), indent=1), False
     except (SlowwaveError, msgspec.ValidationError) as error:
-        return LEANING(str(error)), True
+        return NAMELESS(str(error)), True
     except OSError as error:
-        return LEANING(told(error, name)), True
+        return NAMELESS(told(error, name)), True
     except Exception as error:
         # a bug must not cost the agent its server; the traceback goes to the log
         log.exception("%s broke", name)

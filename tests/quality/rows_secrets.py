@@ -126,7 +126,7 @@ def _in_words() -> tuple[Table, list[Must], list[str]]:
     for name, (values, baseline) in sets.items():
         every = list(values)
         kinds = {p.family for p in every}
-        bad, theirs = ({p.family for p in every if stays(redact(p.text)[0], p)} for redact in (ours(), baseline))
+        bad, theirs = ({p.family for p in every if _stays(redact(p.text)[0], p)} for redact in (ours(), baseline))
         rows.append(
             (name, *counted(len(kinds) - len(bad), len(kinds)), *counted(len(kinds) - len(theirs), len(kinds))[1:])
         )
@@ -157,7 +157,7 @@ def fresh_of(
             is_wrong = marks > 0
         else:
             secret = one["secret"]
-            is_wrong = stays(out, Planted(kind, text, secret, (secret, *one.get("pieces", ()))))
+            is_wrong = _stays(out, Planted(kind, text, secret, (secret, *one.get("pieces", ()))))
         if is_wrong:
             bad[part].add(kind)
             notes.append(f"  {'marked' if part == 'benign' else 'missed'}  [{part}] {kind} | {out!r}")
@@ -171,7 +171,7 @@ def fresh_of(
     return Table(title, ("", "kinds right", "share", "95 %"), rows), musts, notes
 
 
-def stays(text: str, planted: Planted) -> bool:
+def _stays(text: str, planted: Planted) -> bool:
     """Say whether a secret, or a piece of it that nobody could guess, is in a text."""
     text = _WHOLE_MARK.sub("", text)  # three digits may stand in a fingerprint
     return any(body in text for body in planted.bodies if len(body) >= _GUESSED or body == planted.value)
@@ -206,7 +206,7 @@ def _sample() -> Iterator[str]:
     for path in corpus_sessions()[::3]:
         for message in transcript_of(path).messages:
             for block in message.blocks:
-                text = text_of(block)
+                text = _text(block)
                 room -= len(text)
                 if text:
                     yield text
@@ -214,7 +214,7 @@ def _sample() -> Iterator[str]:
             return
 
 
-def text_of(block: object) -> str:
+def _text(block: object) -> str:
     match block:
         case Text() | ToolResult():
             return block.text

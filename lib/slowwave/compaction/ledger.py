@@ -40,7 +40,7 @@ from slowwave.compaction.files import NO_FILES, FileOperations, of_lists, of_mes
 from slowwave.compaction.items import last_summary
 from slowwave.formats.model import Message
 from slowwave.reading.session import read
-from slowwave.secrets.redactor import LEANING
+from slowwave.secrets.redactor import NAMELESS
 
 _DEFAULT = LedgerSettings()
 # what was going on is no longer, once something newer is
@@ -54,7 +54,7 @@ def ledger_of(
     cwd: str = "",
     *,
     files: FileOperations = NO_FILES,
-    redact: Redact = LEANING,
+    redact: Redact = NAMELESS,
     settings: LedgerSettings = _DEFAULT,
 ) -> Ledger:
     """Return the ledger of messages that are about to be summarised.
@@ -288,12 +288,12 @@ _LEDGER_SHARE = 0.5
 _LEAST_KEY = 20
 
 
-def rendered(ledger: Ledger, narrative: str = "", *, redact: Redact = LEANING) -> str:
+def rendered(ledger: Ledger, narrative: str = "", *, redact: Redact = NAMELESS) -> str:
     """Return a ledger as text, with the narrative of a model before its lines in every section."""
     return render(ledger, narrative, redact=redact).text
 
 
-def render(ledger: Ledger, narrative: str = "", *, redact: Redact = LEANING) -> Rendering:
+def render(ledger: Ledger, narrative: str = "", *, redact: Redact = NAMELESS) -> Rendering:
     """Return a ledger as text, and what there was no room for.
 
     Args:

@@ -16,7 +16,7 @@ from slowwave.compaction.files import files_of_call, of_messages, shown
 from slowwave.formats.model import Message, Span, Text
 from slowwave.hostile import is_hostile, one_line
 from slowwave.reading.pastes import own_words
-from slowwave.secrets.redactor import LEANING
+from slowwave.secrets.redactor import NAMELESS
 
 ProbeKind = Literal[
     "modified", "read", "error", "command", "ask", "constraint", "task", "decision", "identifier"
@@ -126,7 +126,7 @@ _LEAST_MESSAGE = 12
 _PUBLIC = frozenset({"git", "gh", "docker", "kubectl", "terraform", "helm", "psql", "sqlite3", "curl", "ssh", "scp"})
 
 
-def probes_of(messages: Sequence[Message], cwd: str = "", *, redact: Redact = LEANING) -> list[Probe]:
+def probes_of(messages: Sequence[Message], cwd: str = "", *, redact: Redact = NAMELESS) -> list[Probe]:
     """Return what a summary of messages should still tell, in a fixed order.
 
     Args:

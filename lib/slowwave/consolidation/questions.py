@@ -21,7 +21,7 @@ from slowwave.hostile import is_hostile
 from slowwave.memory.book import Memory
 from slowwave.memory.folder import INDEX
 from slowwave.models.base import Ask, ContextOverflowError, LanguageModel, ModelError, Usage
-from slowwave.secrets.redactor import LEANING
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.settings import ConsolidationSettings
 
 # Pages that a model writes: lines that say several memories at once, or one of them better.
@@ -132,7 +132,7 @@ def _wrong(text: str, cited: Sequence[Entry]) -> str:  # noqa: PLR0911 - one rea
         return "words that a person put there would change"
     if len({entry.category for entry in cited}) > 1:
         return "what is of different kinds stands on different pages"
-    if LEANING(text) != text or is_hostile(text):
+    if NAMELESS(text) != text or is_hostile(text):
         return "the line holds a secret, or steers an agent"
     if len(text) > sum(map(len, given)) + len(given):
         return "the line is longer than what it stands for"
@@ -348,7 +348,7 @@ def _nearest(new: Sequence[Entry], old: Sequence[Entry]) -> list[Entry]:
 
 def _ask(shown: Sequence[Entry]) -> Ask:
     # a memory may be older than the rule that knows the secret in it
-    lines = "\n".join(LEANING(entry.line) for entry in shown)
+    lines = "\n".join(NAMELESS(entry.line) for entry in shown)
     return Ask("consolidate", _SYSTEM, lines, _ASKED, "operations", _ANSWER_TOKENS)
 
 
@@ -356,7 +356,7 @@ def _ask_again(pairs: Sequence[Unseen]) -> Ask:
     told: list[str] = []
     for number, pair in enumerate(pairs, 1):
         older, newer = sorted((pair.one, pair.other), key=lambda entry: entry.last_seen)
-        told.append(f"{number}. older: {LEANING(older.item.text)}\n   newer: {LEANING(newer.item.text)}")
+        told.append(f"{number}. older: {NAMELESS(older.item.text)}\n   newer: {NAMELESS(newer.item.text)}")
     return Ask("confirm", _AGAIN, "\n".join(told), _PAIRS, "pairs", _ANSWER_TOKENS)
 
 

@@ -28,7 +28,7 @@ from slowwave.memory.ledger import VERSION, Event, Sighting, Writer, line_hash, 
 from slowwave.memory.model import CATEGORIES, Candidate, Category, ExtractedRange, iso
 from slowwave.memory.pages import Statement, front_of, statements
 from slowwave.memory.team import read_others
-from slowwave.secrets.redactor import LEANING
+from slowwave.secrets.redactor import NAMELESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +320,7 @@ def adoptions(files: Mapping[str, bytes], book: Book, authors: Authors) -> list[
                 continue
             author = authors.of(file, one)
             # a secret in a page is not copied anywhere
-            if author.writer == "agent" and LEANING(one.line) == one.line:
+            if author.writer == "agent" and NAMELESS(one.line) == one.line:
                 name = _name_of(file, digest, numbers[digest], book)
                 found.append(_adopted(file, one, author, kind, digest, name))
                 numbers[digest] += 1

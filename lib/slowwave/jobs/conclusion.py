@@ -41,7 +41,7 @@ from slowwave.observability.progress import Noting, begun, end_note, note_path, 
 from slowwave.observability.telemetry import export, log_night, post
 from slowwave.quantities import counted as number_of
 from slowwave.report import Report, counted
-from slowwave.secrets.redactor import LEANING, logger_of, redactor_of
+from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project, short_names
 
@@ -97,8 +97,8 @@ def conclude(
     """
     earlier, problems = _earlier(environ, report)
     came_to = outcome_of(report)
-    folders, unread = footprints([(LEANING(project.key), project.memory) for project in projects])
-    report.warnings += map(LEANING, unread)
+    folders, unread = footprints([(NAMELESS(project.key), project.memory) for project in projects])
+    report.warnings += map(NAMELESS, unread)
     limits = settings.consolidation
     night = night_of(
         report,
@@ -146,7 +146,7 @@ def _known(
     report: Report, began: Began, settings: Settings, environ: Mapping[str, str], projects: Sequence[Project]
 ) -> Known:
     """Return what is remembered in all projects, also after a run over a few; what cannot be read is a warning."""
-    redact = LEANING
+    redact = NAMELESS
     try:
         redact = redactor_of(settings, environ, create=False)
         is_whole = projects and not began.partial
@@ -155,9 +155,9 @@ def _known(
         # the run has failed for this itself, and says so
         folders = []
         why = told(error, environ.get("HOME", ""))
-        report.warnings += [] if report.failures else [LEANING(f"report.html: {why}")]
+        report.warnings += [] if report.failures else [NAMELESS(f"report.html: {why}")]
     known = known_of(folders, settings.consolidation, began.at, environ, redact)
-    report.warnings += [LEANING(problem) for problem in known.problems if LEANING(problem) not in report.warnings]
+    report.warnings += [NAMELESS(problem) for problem in known.problems if NAMELESS(problem) not in report.warnings]
     return known
 
 
@@ -171,7 +171,7 @@ def _look_at_delivery(
     try:
         register = read_register(environ) or Register()
     except SlowwaveError as error:
-        report.warnings.append(LEANING(f"delivery: {error}"))
+        report.warnings.append(NAMELESS(f"delivery: {error}"))
         return
     roots = {project.key: name_to_json(project.root) for project in projects if not unfit(project.root, environ)}
     changed = {dream.project for dream in found.dreams if dream.changes}
@@ -188,7 +188,7 @@ def conclude_broken(
     job: str, error: BaseException, began: Began, settings: Settings, environ: Mapping[str, str]
 ) -> Concluded:
     """Record a run that could not even begin."""
-    report = Report(job, began.run_id, failures=[LEANING(f"{job}: {error}")])
+    report = Report(job, began.run_id, failures=[NAMELESS(f"{job}: {error}")])
     return conclude(report, began, settings, environ, [], outcome=BROKEN)
 
 
@@ -197,7 +197,7 @@ def _tell(report: Report, settings: Settings, environ: Mapping[str, str], night:
     steps: list[tuple[str, Callable[[], object]]] = [
         ("history", lambda: _record(night, environ)),
         ("report.html", lambda: write_page(environ, view)),
-        ("telemetry.log_file", lambda: log_night(night, LEANING(why))),
+        ("telemetry.log_file", lambda: log_night(night, NAMELESS(why))),
     ]
     if alarms.webhook:
         steps.append(("alarms.webhook", lambda: post(night, alarms)))
@@ -207,7 +207,7 @@ def _tell(report: Report, settings: Settings, environ: Mapping[str, str], night:
         try:
             step()
         except (SlowwaveError, OSError) as error:
-            report.warnings.append(LEANING(f"{name}: {told(error, history_path(environ).parent)}"))
+            report.warnings.append(NAMELESS(f"{name}: {told(error, history_path(environ).parent)}"))
 
 
 def _record(night: Night, environ: Mapping[str, str]) -> None:
@@ -391,9 +391,9 @@ def begin_note(job: str, began: Began, environ: Mapping[str, str]) -> list[str]:
         said += [f"{night.at[:16].replace('T', ' ')}: {night.failures[0]}" for night in found if not night.ended]
         write_note(environ, begun(job, began.run_id, began.at.isoformat(), partial=began.partial))
     except SlowwaveError as error:
-        said.append(LEANING(str(error)))
+        said.append(NAMELESS(str(error)))
     except OSError as error:
-        said.append(LEANING(f"{told(error, note_path(environ, began.run_id))}; if this run is stopped, nobody knows"))
+        said.append(NAMELESS(f"{told(error, note_path(environ, began.run_id))}; if this run is stopped, nobody knows"))
         # the first thing that a run writes: a full disk is told before hours of reading that nothing can be kept of
         log.warning("%s", said[-1])
     return said

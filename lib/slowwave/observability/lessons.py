@@ -208,15 +208,15 @@ def learned(every: Sequence[Remembered], wanted: Callable[[Dream], bool]) -> Lea
 
 def planned(report: Report) -> Learned:
     """Return what the dreams of a dry run would change, with the words behind new memories, and what would wait."""
-    from slowwave.secrets.redactor import LEANING  # noqa: PLC0415 - only a dry run waits for it
+    from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - only a dry run waits for it
 
     changes: list[Change] = []
     for project, memory, events in report.dreamt:
         before = read_ledger(Path(memory))
         dream = dreams_of(MemoryFolder(project, Path(memory), ()), [*before, *events])[-1]
         said = {event.memory: event.evidence[0].quote for event in events if event.evidence}
-        changes += [_with_words(change, said.get(change.memory, ""), LEANING) for change in dream.changes]
-    asks = [_without_secrets(ask, LEANING) for ask in report.asks if ask.is_worth_it]
+        changes += [_with_words(change, said.get(change.memory, ""), NAMELESS) for change in dream.changes]
+    asks = [_without_secrets(ask, NAMELESS) for ask in report.asks if ask.is_worth_it]
     return Learned(sorted(changes, key=_worth), sorted(asks, key=urgency), is_planned=True)
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import ahocorasick_rs
 
-from slowwave.secrets.judge import MESSAGE, is_message, judged
 from slowwave.secrets.layers import (
     APART,
     FOLDED,
@@ -51,11 +50,11 @@ _DEPTH = 5
 _ESCAPES, _COLOURS, _CODES, _GLUES, _WRAPS = range(5)
 
 
-def find_secrets(text: str, *, leaning: bool = False) -> list[Finding]:
-    """Return the secrets of a text in order; no two overlap. ``leaning``: rather a word too many than one too few."""
+def find_secrets(text: str) -> list[Finding]:
+    """Return the secrets of a text in order; no two overlap."""
     if len(text) < MIN_CHARS:
         return []
-    found = _settled(_find(text, _DEPTH, _ESCAPES, _Known({}, leaning)), text, leaning=leaning)
+    found = _find(text, _DEPTH, _ESCAPES, {})
     if found:
         found += _again(text, found)
     return apart(found) if len(found) > 1 else found
@@ -78,11 +77,7 @@ _LEAST_AGAIN = 6
 
 
 # of each text that was made from one: how deep it was looked at, from which layer on, and what was found
-class _Known(NamedTuple):
-    """What was found in each text that was made from one, and how the judge is to lean."""
-
-    texts: dict[str, tuple[int, int, Sequence[Finding]]]
-    leaning: bool
+_Known = dict[str, tuple[int, int, Sequence[Finding]]]
 
 
 class _Found(list[Finding]):
@@ -101,7 +96,7 @@ def _found(found: Iterable[Finding], known: _Known) -> _Found:
 
 def _find(text: str, depth: int, first: int, known: _Known) -> list[Finding]:
     signs = plain_signs(text)
-    foreign, folds = (False, []) if text.isascii() else foreign_signs(text)
+    foreign, folds = (False, []) if text.isascii() else foreign_signs(text, signs)
     if depth and folds:
         found = _found((), known)
         _add(found, folded(text, folds), depth - 1, first)
@@ -115,10 +110,7 @@ def _find(text: str, depth: int, first: int, known: _Known) -> list[Finding]:
     words = [hit[1] for hit in hits if told[hit[0]] & CARD] if kinds & CARD else ()
     numbers = cards(text, signs, words) if first <= _ESCAPES and is_about else []
     odd = mixtures(text, signs)
-    # what a rule has put together looks like a secret because it did
-    is_as_written = known.leaning or first < _WRAPS
-    words_judged = judged(text, places_judged(text, hits), leaning=known.leaning) if is_as_written else []
-    if not hits and not runs and not numbers and not odd and not words_judged:
+    if not hits and not runs and not numbers and not odd:
         return []
     found = _found(findings_in(text, hits, runs, numbers, odd), known)
     if depth:
@@ -131,34 +123,7 @@ def _find(text: str, depth: int, first: int, known: _Known) -> list[Finding]:
         if first <= _GLUES and seen.kinds & (DECODE | NAME):
             found += _made(text, seen)
         _pieces(found, text, depth, first, seen)
-    # the last: what was found before says where values end
-    found += [Finding(a, b, _JUDGED if is_sure else _LEANT, text[a:b]) for a, b, is_sure in words_judged]
     return found
-
-
-def _settled(found: Sequence[Finding], text: str, *, leaning: bool) -> list[Finding]:
-    """Return what rules found, which know where a secret ends and what it is, and what was judged beside that.
-
-    Near to what a rule found, or to a mark, less counts: who tells a secret tells one.
-    """
-    guessed = [one for one in found if one.family in _GUESSED]
-    if not guessed:
-        return list(found)
-    sure = [one for one in found if one.family not in _GUESSED]
-    told = [(one.start, one.stop) for one in sure]
-    told += [mark.span() for mark in _WHOLE_MARK.finditer(text)] if _MARK in text else []
-    for one in guessed:
-        reach = 0 if leaning and one.family == _JUDGED else _NEAR_SURE
-        if not any(start < one.stop + reach and one.start < stop + reach for start, stop in told):
-            sure.append(Finding(one.start, one.stop, "told", one.secret, one.depth))
-    return sure
-
-
-_NEAR_SURE = 200
-# until it is settled whether a rule finds the same
-_JUDGED, _LEANT = "judged", "leant"
-_GUESSED = (_JUDGED, _LEANT)
-_WHOLE_MARK = re.compile(r"\[secret:[\w\-]*(?::[0-9a-f]*)?\]")
 
 
 # number of the literal, where it begins and where it ends
@@ -382,10 +347,10 @@ def _add(found: _Found, view: View, depth: int, first: int, at: int = 0, *, in_p
 
     What parts a value stays when its parts are marked one by one (``in_parts``): code and markup are whole.
     """
-    has_depth, has_first, ones = found.known.texts.get(view.text, _UNKNOWN)
+    has_depth, has_first, ones = found.known.get(view.text, _UNKNOWN)
     if has_depth < depth or has_first > first:
         ones = _find(view.text, depth, first, found.known)
-        found.known.texts[view.text] = (depth, first, ones)
+        found.known[view.text] = (depth, first, ones)
     for one in ones:
         places = view.sources(one.start, one.stop) if in_parts else (view.source(one.start, one.stop),)
         for start, stop in places:
@@ -406,6 +371,8 @@ _BY_RUN = {rule.family: rule for rule in RUNS}
 # letters (arrows, frames and small pictures are in most texts)
 _LETTERS = re.compile("[\u00c0-\u1fff\u3000-\ud7ff\ufb00-\ufdff]")
 _ASCII = bytes(range(128))
+# of so many signs one is foreign at most where each of these is looked at by itself
+_FEW = 16
 # colours and codes that may stand within literals, and escapes of letters that nouns have or nobody sees
 _ESCAPED = (
     "00ad 00f 00e 01 03 04 05 06 09 0a 0b 0c 0d 0e 10 12 17 1e 200 202 206 30 fe"
@@ -525,35 +492,21 @@ def plain_signs(text: str) -> bytes:
     return text.encode("latin-1", "replace")
 
 
-def foreign_signs(text: str) -> tuple[bool, list[str]]:
-    """Say whether a text has letters that are no ASCII, and return its signs for show and such as nobody sees."""
-    every = "".join(set(text.encode("utf-8", "replace").translate(None, _ASCII).decode()))
-    return bool(_LETTERS.search(every)), FOLDED.findall(every)
+def foreign_signs(text: str, signs: bytes) -> tuple[bool, list[str]]:
+    """Say whether a text has letters that are no ASCII, and return its signs for show and such as nobody sees.
 
-
-def judged_places(text: str) -> list[tuple[int, int]]:
-    """Return where names of secrets lie that the judge looks around."""
-    signs = plain_signs(text)
-    foreign = not text.isascii() and foreign_signs(text)[0]
-    return places_judged(text, anchors_in(signs, text if foreign else ""))
-
-
-def places_judged(text: str, hits: Sequence[Hit]) -> list[tuple[int, int]]:
-    """Return what the judge looks around: names of secrets, or a short message.
-
-    In long texts, which nobody typed, words that mean much else are passed over.
+    ``signs``: the same as :func:`plain_signs` returns it, which has a question mark for most of these.
     """
-    kinds = _automaton()[2]
-    is_long, has_mark = len(text) > MESSAGE, _MARK in text
-    places = [
-        (start, stop)
-        for number, start, stop in hits
-        if (noun := kinds[number]) is not None
-        and not (is_long and noun.near is not None)
-        and not noun.is_idle(text, start, stop)
-        and not (has_mark and _is_in_mark(text, start))
-    ]
-    return [(0, len(text))] if is_message(text) else places
+    others: set[str] = set()
+    at, left = (signs.find(b"?"), len(signs) // _FEW) if signs.isascii() else (0, 0)
+    while at >= 0 and left:
+        others.add(text[at])
+        at = signs.find(b"?", at + 1)
+        left -= 1
+    if at >= 0:
+        others = set(text.encode("utf-8", "replace").translate(None, _ASCII).decode())
+    every = "".join(others)
+    return bool(_LETTERS.search(every)), FOLDED.findall(every)
 
 
 def anchors_in(signs: bytes, foreign: str = "") -> list[Hit]:

@@ -29,7 +29,6 @@ class Redactor:
 
     key: bytes  # key of the fingerprints, marks of different keys cannot be compared; without one there are none
     blocked: Blocked | None = None  # what was erased and goes, too, wherever it comes from
-    leaning: bool = True  # rather a word too many than a secret
 
     def __call__(self, text: str) -> str:
         """Return ``text`` without secrets."""
@@ -40,7 +39,7 @@ class Redactor:
         from slowwave.secrets.finder import find_secrets  # noqa: PLC0415 - a listing of what is known needs no rules
 
         text, erased = self.blocked.masked(text) if self.blocked else (text, 0)
-        found = find_secrets(text, leaning=self.leaning)
+        found = find_secrets(text)
         if not found:
             return text, erased
         out: list[str] = []
@@ -60,11 +59,8 @@ class Redactor:
         return hmac.new(self.key, plain, hashlib.sha256).hexdigest()[:_DIGITS]
 
 
-NAMELESS = Redactor(b"", leaning=False)
+NAMELESS = Redactor(b"")
 """Marks without fingerprints, for messages and logs: they need no key, and nothing is looked up by them."""
-
-LEANING = Redactor(b"")
-"""The same for words of sessions that are kept or shown."""
 
 
 # The key of the fingerprints: made when it is needed first, readable by its owner alone, never in any output.

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections import Counter
-from functools import lru_cache
 from itertools import pairwise
 
 _PLACEHOLDER = re.compile(
@@ -221,7 +220,6 @@ _NO_VOWEL = re.compile(r"[bcdfghjklmnpqrstvwxz]{6,}", re.IGNORECASE)
 _PARTS = re.compile(r"[._\-/:+,'\u2019|~]+")
 
 
-@lru_cache(1 << 14)
 def oddness(value: str) -> int:
     """Return how sure one can be that nobody writes this but as a secret.
 

@@ -29,7 +29,7 @@ from slowwave.jobs.review import VERBS, Desk, Verb
 from slowwave.jobs.run import memory_folders
 from slowwave.observability.memories import known_of
 from slowwave.observability.page import html_of
-from slowwave.secrets.redactor import LEANING, logger_of, redactor_of
+from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
 
 HOST = "127.0.0.1"
@@ -136,9 +136,9 @@ class Pages:
                 desk = Desk(memory_folders(settings, self.environ), settings, self.environ, self.clock)
                 self.said = self._done(desk, given)
             except SlowwaveError as error:
-                self.said = LEANING(str(error))
+                self.said = NAMELESS(str(error))
             except OSError as error:
-                self.said = LEANING(told(error, "the memory folder"))
+                self.said = NAMELESS(told(error, "the memory folder"))
 
     def _done(self, desk: Desk, given: Mapping[str, str]) -> str:
         verb, name = given.get("do", ""), given.get("id", "")
@@ -238,7 +238,7 @@ class _Handler(BaseHTTPRequestHandler):
             from html import escape  # noqa: PLC0415 - only where something is wrong
 
             words = told(error, "the report") if isinstance(error, OSError) else str(error)
-            return f"<!doctype html><title>slowwave</title><p>{escape(LEANING(words))}</p>"
+            return f"<!doctype html><title>slowwave</title><p>{escape(NAMELESS(words))}</p>"
 
     def _refuse(self) -> None:
         self.close_connection = True

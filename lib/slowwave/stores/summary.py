@@ -471,9 +471,9 @@ def _of_any_word() -> tuple[str, ...]:
 def _clean(text: str) -> str:
     if is_plain_talk(text):
         return text
-    from slowwave.secrets.redactor import LEANING  # noqa: PLC0415 - a listing in which nothing is new needs no rules
+    from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - a listing in which nothing is new needs no rules
 
-    return LEANING(text)
+    return NAMELESS(text)
 
 
 _BLOCK = 1 << 16

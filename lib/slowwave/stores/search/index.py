@@ -27,7 +27,7 @@ from slowwave.formats.model import REFUSALS, Injected, Message, SessionFiles, Te
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import SUFFIX
 from slowwave.secrets.blocklist import ERASED, Blocked
-from slowwave.secrets.redactor import LEANING
+from slowwave.secrets.redactor import NAMELESS
 from slowwave.stores.archive.sessions import laid_out
 from slowwave.stores.archive.shelf import Shelf, Shelved
 from slowwave.stores.catalogue import Cache, is_damage, remove_cache
@@ -136,7 +136,7 @@ def _words(message: Message, *, is_agent: bool, blocked: Blocked | None) -> tupl
 
 def _kept(text: str, blocked: Blocked | None) -> str:
     # the index is a file of slowwave's own: no secret is kept in it
-    left = LEANING(text[: MOST_CHARS + _BEHIND_CHARS])
+    left = NAMELESS(text[: MOST_CHARS + _BEHIND_CHARS])
     return plain((_without(left, blocked) if blocked else left)[:MOST_CHARS])
 
 
