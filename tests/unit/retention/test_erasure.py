@@ -132,7 +132,7 @@ def test_memories_still_prove_themselves_and_nothing_is_read_again(
     assert (counts.get("unchanged"), counts.get("candidates")) == (1, None)
 
 
-def nothing_found(_text: str) -> list[Finding]:
+def nothing_found(_text: str, **_how: bool) -> list[Finding]:
     return []
 
 
@@ -180,6 +180,22 @@ def test_a_file_that_changed_since_the_plan_is_left_alone(tmp_path: Path) -> Non
     with pytest.raises(MovedError):
         apply_file(plan)
     assert TOKEN in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('{"text":"データベースのパスワードは Kupfer_89x です"}', ["Kupfer_89x"]),
+        ('{"t":"the password is \xe9\xe9 Kupfer_89x"}', ["Kupfer_89x"]),
+        # an ellipsis is no letter, however its bytes look one by one
+        ('{"t":"credentials, API tokens, cookies; they are sent verbatim, one…"}],"observed_at":"2026-08-01"}', []),
+    ],
+)
+def test_a_line_is_read_as_the_text_that_it_is(line: str, expected: list[str]) -> None:
+    data = line.encode()
+    assert [data[hit.start : hit.stop].decode() for hit in Secrets(REDACT).hits(data)] == expected
+    data = b"\xff\xe9 " + data
+    assert [data[hit.start : hit.stop].decode() for hit in Secrets(REDACT).hits(data)] == expected
 
 
 @pytest.mark.parametrize("event", ["write", "fsync", "rename"])

@@ -547,22 +547,17 @@ class Secrets:
 
     def hits(self, data: bytes) -> Sequence[Hit]:
         """Return the secrets in ``data``."""
-        # one character a byte: whatever is found has its offset in bytes
-        text = data.decode("latin-1")
+        # what is no UTF-8 keeps its bytes as halves of pairs, which no word has
+        text = data.decode("utf-8", "surrogateescape")
         found: list[Hit] = []
+        at = place = 0
         for one in find_secrets(text):
-            start, stop = whole_characters(data, one.start, one.stop)
-            mark = self.redact.mark(one.family, plain_of(one))
+            start = place + len(text[at : one.start].encode("utf-8", "surrogateescape"))
+            stop = start + len(text[one.start : one.stop].encode("utf-8", "surrogateescape"))
+            at, place = one.stop, stop
+            mark = self.redact.mark(one.family, one.secret)
             found.append(Hit(start, stop, one.family, mark, _fill_of_secret(data[start:stop], one, mark.encode())))
         return found
-
-
-def plain_of(found: Finding) -> str:
-    """Return a secret that was found in bytes as text, so that it has the fingerprint that it has elsewhere."""
-    try:
-        return found.secret.encode("latin-1").decode("utf-8", "replace")
-    except UnicodeEncodeError:
-        return found.secret  # an escape stood for a character beyond one byte
 
 
 def whole_characters(data: bytes, start: int, stop: int) -> tuple[int, int]:
@@ -580,7 +575,7 @@ def _continues(byte: int) -> bool:
 
 def _fill_of_secret(was: bytes, found: Finding, mark: bytes) -> bytes:
     """Return what stands in the place of a secret: its mark, or stars in the encoding that it was in."""
-    is_coded = found.depth and found.secret not in was.decode("latin-1") and _BASE64.issuperset(was)
+    is_coded = found.depth and found.secret.encode("utf-8", "surrogatepass") not in was and _BASE64.issuperset(was)
     return _fill(was, mark, is_plain=not is_coded)
 
 
