@@ -91,7 +91,7 @@ def test_what_one_session_said_long_ago_and_nobody_used_leaves_the_index_then_it
     fact("The docs are in English", "c", "2021-08-01")
     house.dream()
     assert "- The importer is slow" in house.read("MEMORY.md")
-    assert "The cache is cold" not in house.read("MEMORY.md")
+    assert "- The cache is cold" not in house.read("MEMORY.md")
     assert "- The cache is cold" in house.read("project.md")
     # four, and one night forgets no more than a dream may lose
     fact("The logs are rotated", "d", "2023-06-01")
