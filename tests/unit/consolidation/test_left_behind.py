@@ -70,10 +70,8 @@ def test_after_an_undo_what_comes_new_is_tidied_and_nothing_is_done_twice(tmp_pa
     folder.agent_writes("MEMORY.md", new, at="2026-11-20T09:00:00.000Z", edit=True)
     folder.clock.advance(days=1)
     report = folder.dream()
-    added = (
-        "## Working here\n- Today (2026-11-20) the footer broke\n\n## Facts that cost time\n- The footer of page 3 lies in"
-    )
-    assert folder.read("MEMORY.md").startswith(f"{text}\n{added} `footer.py`\n")
+    added = "## Working here\n- Today (2026-11-20) the footer broke\n\n## Facts that cost time\n- The footer of page 3"
+    assert folder.read("MEMORY.md").startswith(f"{text}\n{added} lies in `footer.py`\n")
     done = {item.text: (item.action, item.reason) for item in report.items if item.action != "keep"}
     assert done.keys() == {
         "Fixed the footer",

@@ -169,9 +169,7 @@ def test_a_session_that_the_model_could_not_read_keeps_its_unlikely_notes(tmp_pa
 
 
 def test_lines_are_taken_where_a_server_can_do_no_json(tmp_path: Path):
-    cited = (
-        f'MEMORY: project_fact | 8 | The staging cluster number 100 is run by the payments people [1] "{fact(100)}"'
-    )
+    cited = f'MEMORY: project_fact | 8 | The staging cluster number 100 is run by the payments people [1] "{fact(100)}"'
     bare = f"MEMORY: project | 9 | {fact(101)}"
 
     def lines(asked: dict[str, Any]) -> Reply:
