@@ -235,6 +235,8 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
     shown = [waits for waits in waiting if args.all or waits.ask.is_worth_it]
     names = short_names(waits.ask.project for waits in waiting)
     opening = {waits.ask.id: partial(desk.first_words, waits) for waits in shown}
+    if not any(waits.ask.is_worth_it for waits in waiting):
+        say("Nothing waits for you." + (" What waits for more sessions:" if shown else ""))
     for line in ask_lines(
         [waits.ask for waits in shown],
         names,
@@ -244,8 +246,6 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
         in_all=Counter(waits.ask.message for waits in waiting),
     ):
         say(line)
-    if not any(waits.ask.is_worth_it for waits in waiting):
-        say("Nothing waits for you.")
     if shown:
         for line in wrapped(_HOW.format(carried(args, with_memory=True)), rest="  ", width=screen_width()):
             say(line)

@@ -168,6 +168,8 @@ def ask_lines(
     ``in_all`` says how many things that wait came from a message, where not all of them are among ``asks``.
     """
     every = by_reason(asks)
+    listed = Counter(ask.message for ask in asks[:shown])
+    above: Counter[str] = Counter()
     for why, alike in by_reason(asks[:shown]).items():
         if why:
             yield from wrapped(f"{why} ({len(every[why])}):", first="  ", rest="  ", width=width)
@@ -178,16 +180,24 @@ def ask_lines(
             ask.message: number for number, ask in reversed(list(enumerate(alike))) if whole.get(ask.message, 0) > 1
         }
         for ask in sorted(alike, key=lambda ask: first.get(ask.message, alike.index(ask))):
-            if opening and ask.message in first and ask.message not in begun:
+            of_message = ask.message in first
+            if opening and of_message and ask.message not in begun:
                 begun.add(ask.message)
-                here, every_one = together[ask.message], whole[ask.message]
-                more = f" shown here, {every_one} in all" if every_one > here else ""
-                told = f"{here} of one message{more}, which begins: {opening(ask)}"
+                here, before = together[ask.message], above[ask.message]
+                others = ((before, "above"), (listed[ask.message] - before - here, "further below"))
+                others += ((whole[ask.message] - listed[ask.message], "with --all"),)
+                more = "".join(f"; {number} more {where}" for number, where in others if number > 0)
+                told = f"{here} from one message{f' ({whole[ask.message]} in all{more})' if more else ''}"
+                told += f", which begins: {opening(ask)}"
                 yield from wrapped(shortened(told, width - 4 if width else 0), first="    ", width=width)
+            # further in, so that one sees where those of one message end
+            indent = " " * (6 if of_message else 2)
             about = f"  ({ask.why})" if ask.why and not why else ""
-            yield from wrapped(f"{names[ask.project]}: {ask.text}{about}", first="  - ", rest=" " * 4, width=width)
+            text = f"{names[ask.project]}: {ask.text}{about}"
+            yield from wrapped(text, first=f"{indent}- ", rest=f"{indent}  ", width=width)
             if is_named:
-                yield dim(f"    {ask.id}")
+                yield dim(f"{indent}  {ask.id}")
+        above += together
 
 
 def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[str]:
