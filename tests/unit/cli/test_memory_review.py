@@ -279,7 +279,11 @@ def test_all_that_came_from_one_message_is_rejected_and_taken_back_together(hous
     (at,) = [number for number, line in enumerate(lines) if "from one message" in line]
     assert sum(any(name in line for name in ids) for line in lines[at : at + 7]) == 3  # they stand together
     assert "a whole message is rejected" in memory("review", "accept", ids[0], "--message", code=2)
-    told = memory("review", "reject", ids[0], "--message")
+    for more in ([], ["--json"]):  # where nobody can be asked
+        told = memory("review", "reject", ids[0], "--message", *more, code=4)
+        assert "3 came from that message: nothing was rejected; --yes rejects all 3" in told
+    assert len(waiting(memory)) == 4
+    told = memory("review", "reject", ids[0], "--message", "--yes")
     assert "Rejected: all 3 of one message, 3 notes are never taken again" in told
     assert [row["text"] for row in waiting(memory)] == [OTHER]
     (name,) = re.findall(r"review undo (\S+)", told)
