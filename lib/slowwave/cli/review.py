@@ -156,8 +156,9 @@ def told_back(
         yield from lines_of(one.what)
     # what is so of all of them is said once
     yield from dict.fromkeys(line for _, *more in texts for line in more)
-    how, flag = ("To take it back", "") if again else ("If that was a mistake", " --again")
-    yield f"{how}: slowwave memory undo {name}{flag}{carried(args, with_memory=True)}"
+    anew = {one.anew for one in undone}
+    how, flag = ("take it back", "") if again else (anew.pop() if len(anew) == 1 else "have it again", " --again")
+    yield f"To {how}: slowwave memory undo {name}{flag}{carried(args, with_memory=True)}"
 
 
 def review(args: argparse.Namespace) -> int:

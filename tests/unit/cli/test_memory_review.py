@@ -157,9 +157,15 @@ def test_every_decision_can_be_taken_back_and_then_waits_again_in_later_nights(
     words = [REWORDED] if verb == "edit" else []
     told = json.loads(memory("review", verb, row["id"], *words, "--json"))
     assert "Nothing waits for you." in memory("review")
-    memory("review", "undo", told["dream"])
+    (anew,) = re.findall(
+        r"^To (\w+) it again: slowwave memory (.*)$", memory("review", "undo", told["dream"]), re.MULTILINE
+    )
+    assert anew[0] == ("reject" if verb == "reject" else "have")
     assert visible_files(house.memory) == before
     assert [r["id"] for r in waiting(memory)] == [row["id"]]
+    memory(*anew[1].split())  # what the hint names works, of each decision
+    assert "Nothing waits for you." in memory("review")
+    memory("undo", told["dream"])
     house.dream()
     assert active(house) == [OTHER]
     assert [r["id"] for r in waiting(memory)] == [row["id"]]
