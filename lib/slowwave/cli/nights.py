@@ -223,7 +223,7 @@ def _lines(night: Night | None, name: str, told: Learned, names: dict[str, str],
         yield f"Dream {_of_dream(dream, names)}"
         if dream.is_undone:
             yield f"  was taken back {short_time(dream.undone_at)}"
-            yield f"  if that was a mistake: slowwave memory undo {dream.id} --again{options}"
+            yield f"  to {dream.anew}: slowwave memory undo {dream.id} --again{options}"
         else:
             yield f"  take it back: slowwave memory undo {dream.id}{options}"
             yield from one_alone(dream, options)

@@ -119,7 +119,7 @@ def decides(args: argparse.Namespace) -> bool:
 
 def _asks_first(args: argparse.Namespace) -> bool:
     """Say whether a person is told how much it is about before it is done: of a whole message they may see a part."""
-    is_wide = args.what == "undo" or (args.what == "reject" and args.message)
+    is_wide = args.what == "undo" or ((args.what == "reject" or args.reject) and args.message)
     return is_wide and not args.yes and not args.json and is_attended()
 
 
@@ -156,8 +156,9 @@ def told_back(
         yield from lines_of(one.what)
     # what is so of all of them is said once
     yield from dict.fromkeys(line for _, *more in texts for line in more)
-    how, flag = ("To take it back", "") if again else ("If that was a mistake", " --again")
-    yield f"{how}: slowwave memory undo {name}{flag}{carried(args, with_memory=True)}"
+    anew = {one.anew for one in undone}
+    how, flag = ("take it back", "") if again else (anew.pop() if len(anew) == 1 else "have it again", " --again")
+    yield f"To {how}: slowwave memory undo {name}{flag}{carried(args, with_memory=True)}"
 
 
 def review(args: argparse.Namespace) -> int:
@@ -181,8 +182,8 @@ def review(args: argparse.Namespace) -> int:
     waits = desk.find(name)
     if what == "show":
         return _show(args, desk, waits)
-    if _asks_first(args):
-        _ask_first(desk, waits)
+    if what == "reject" and args.message and not args.yes:
+        _require_whole(args, desk, waits)
     done = desk.decide(waits, what, " ".join(args.text), of_message=args.message)  # pyright: ignore[reportArgumentType] - argparse has checked it
     # a rejection has an id as a dream has
     known: dict[str, object] = {"rejected" if what == "reject" else "accepted": done.asked, "dream": done.id}
@@ -193,8 +194,15 @@ def review(args: argparse.Namespace) -> int:
     return _told(args, known, f"{done.text}\n  {words}\n{back}", done.warnings)
 
 
-def _ask_first(desk: Desk, waits: Waits) -> None:
+def _require_whole(args: argparse.Namespace, desk: Desk, waits: Waits) -> None:
+    """Tell how much a whole message is, of which a person may have seen a part, and ask whether all of it may go.
+
+    Raises:
+        RefusedError: the person does not say yes, or nobody is there to be asked and nobody said so before.
+    """
     number = len(desk.of_message(waits))
+    if number > 1 and (args.json or not is_attended()):
+        raise RefusedError(f"{number} came from that message: nothing was rejected; --yes rejects all {number}")
     for line in _of_message(desk, waits, number, "this"):
         say(line)
     if number > 1:
@@ -235,6 +243,8 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
     shown = [waits for waits in waiting if args.all or waits.ask.is_worth_it]
     names = short_names(waits.ask.project for waits in waiting)
     opening = {waits.ask.id: partial(desk.first_words, waits) for waits in shown}
+    if not any(waits.ask.is_worth_it for waits in waiting):
+        say("Nothing waits for you." + (" What waits for more sessions:" if shown else ""))
     for line in ask_lines(
         [waits.ask for waits in shown],
         names,
@@ -244,8 +254,6 @@ def _list(args: argparse.Namespace, desk: Desk) -> int:
         in_all=Counter(waits.ask.message for waits in waiting),
     ):
         say(line)
-    if not any(waits.ask.is_worth_it for waits in waiting):
-        say("Nothing waits for you.")
     if shown:
         for line in wrapped(_HOW.format(carried(args, with_memory=True)), rest="  ", width=screen_width()):
             say(line)

@@ -101,7 +101,7 @@ def configure(parser: Parser) -> None:
     _configure_erase(options)
     _configure_some(options)
     _configure_backfill(options)
-    _configure_all(parser.add_argument_group("every job"))
+    _configure_all(parser.add_argument_group("every job"), job)
 
 
 def _configure_some(options: Options) -> None:
@@ -123,15 +123,14 @@ def _configure_some(options: Options) -> None:
     )
 
 
-def _configure_all(every: argparse._ArgumentGroup) -> None:  # pyright: ignore[reportPrivateUsage]
+def _configure_all(every: argparse._ArgumentGroup, job: str) -> None:  # pyright: ignore[reportPrivateUsage]
     add_settings_options(every)
     add_project_option(every)
     every.add_argument("--dry-run", action="store_true", help="show the plan, change nothing")
-    every.add_argument(
-        "--force",
-        action="store_true",
-        help="ignore the gates of time, sessions and size (never the lock); backfill: read again what was read",
-    )
+    again = "read again what was read already; what is known stays"
+    gates = "ignore the gates of time, sessions and size (never the lock)"
+    told = f"{again}; also {gates}" if job == "backfill" else gates if job else f"{gates}; backfill: {again}"
+    every.add_argument("--force", action="store_true", help=told)
     every.add_argument("--require", action="store_true", help="end with code 4 when a gate or lock refuses")
     way = every.add_mutually_exclusive_group()
     way.add_argument(

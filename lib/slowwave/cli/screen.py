@@ -17,7 +17,7 @@ from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, sh
 from slowwave.files import REPORT, state_folder
 from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import FACTS, Ask, Change, Learned, by_reason, in_words
-from slowwave.report import LEFT_OUT, NOTHING_TO_DO, Gate, in_wait, readable
+from slowwave.report import LEFT_OUT, NOTHING_TO_DO, PARKED_FOR_REVIEW, Gate, in_wait, readable
 from slowwave.report import counted as in_numbers
 from slowwave.stores.projects import short_names
 
@@ -56,7 +56,8 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
     """Yield the lines of the report; ``whole`` with every session that retention looked at."""
     screen = screen or Screen()
     learned = msgspec.convert(report.get("learned") or {}, Learned)
-    changed = bool(report["dream_ids"] or report["counts"].get("candidates"))
+    changed = bool(report["dream_ids"] or report["counts"].get("candidates") or report["parked"])
+    changed = changed or any(report["counts"].get(name) for name in DEEDS)
     yield from _title(report, learned, dry_run=dry_run)
     yield from learned_lines(learned, screen, run=report["run_id"])
     if report["job"] == "erase":
@@ -69,15 +70,18 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
     if report["job"] != "erase":
         yield from _problems(report, screen)
     yield from _not_now(report["gates"], screen)
+    nothing = list(_found_nothing(report, learned, screen))
+    if changed and nothing:
+        yield from ("", bold("Nothing new:"), *nothing)
     yield from _numbers(report["counts"], learned, screen)
     yield from _undo(learned, screen, run=report["run_id"])
     if screen.page and (learned.changes or learned.needs) and not dry_run:
         yield f"The report, for a browser: {screen.page}"
-    if not (changed or report["parked"] or any(report["counts"].get(name) for name in DEEDS)):
+    if not changed:
         yield ""
         is_left = report["failures"] or (report["job"] == "erase" and report["counts"].get("refused"))
         yield "Nothing was done." if is_left else "Nothing to do."
-        yield from _found_nothing(report["items"], screen)
+        yield from nothing
         if not is_left and any(msgspec.convert(gate, Gate).is_worth_forcing for gate in report["gates"]):
             yield f"To run it all the same: slowwave run {report['job']} --force{screen.options}"
 
@@ -168,6 +172,8 @@ def ask_lines(
     ``in_all`` says how many things that wait came from a message, where not all of them are among ``asks``.
     """
     every = by_reason(asks)
+    listed = Counter(ask.message for ask in asks[:shown])
+    above: Counter[str] = Counter()
     for why, alike in by_reason(asks[:shown]).items():
         if why:
             yield from wrapped(f"{why} ({len(every[why])}):", first="  ", rest="  ", width=width)
@@ -178,16 +184,24 @@ def ask_lines(
             ask.message: number for number, ask in reversed(list(enumerate(alike))) if whole.get(ask.message, 0) > 1
         }
         for ask in sorted(alike, key=lambda ask: first.get(ask.message, alike.index(ask))):
-            if opening and ask.message in first and ask.message not in begun:
+            of_message = ask.message in first
+            if opening and of_message and ask.message not in begun:
                 begun.add(ask.message)
-                here, every_one = together[ask.message], whole[ask.message]
-                more = f" shown here, {every_one} in all" if every_one > here else ""
-                told = f"{here} of one message{more}, which begins: {opening(ask)}"
+                here, before = together[ask.message], above[ask.message]
+                others = ((before, "above"), (listed[ask.message] - before - here, "further below"))
+                others += ((whole[ask.message] - listed[ask.message], "with --all"),)
+                more = "".join(f"; {number} more {where}" for number, where in others if number > 0)
+                told = f"{here} from one message{f' ({whole[ask.message]} in all{more})' if more else ''}"
+                told += f", which begins: {opening(ask)}"
                 yield from wrapped(shortened(told, width - 4 if width else 0), first="    ", width=width)
+            # further in, so that one sees where those of one message end
+            indent = " " * (6 if of_message else 2)
             about = f"  ({ask.why})" if ask.why and not why else ""
-            yield from wrapped(f"{names[ask.project]}: {ask.text}{about}", first="  - ", rest=" " * 4, width=width)
+            text = f"{names[ask.project]}: {ask.text}{about}"
+            yield from wrapped(text, first=f"{indent}- ", rest=f"{indent}  ", width=width)
             if is_named:
-                yield dim(f"    {ask.id}")
+                yield dim(f"{indent}  {ask.id}")
+        above += together
 
 
 def _needs(learned: Learned, names: dict[str, str], screen: Screen) -> Iterator[str]:
@@ -257,9 +271,14 @@ def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
         yield from _reasons([(gate["project"], gate["gate"], gate["reason"]) for gate in closed], screen)
 
 
-def _found_nothing(items: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
-    """What there was where a dream went over a project and found nothing."""
+def _found_nothing(report: dict[str, Any], learned: Learned, screen: Screen) -> Iterator[str]:
+    """What there was where a dream went over a project and found nothing, or only what waits."""
+    items: list[dict[str, Any]] = report["items"]
     rows = [(i["project"], "", i["reason"].removeprefix(NOTHING_TO_DO)) for i in items if _is_nothing(i)]
+    told = {project for project, _, _ in rows} | {change.project for change in learned.changes}
+    told |= {item["project"] for item in items if item["reason"].startswith(PARKED_FOR_REVIEW)}
+    waits = Counter(item["project"] for item in items if item["action"] == "wait")
+    rows += [(key, "", in_wait(waits[key])) for key in report["phases"] if waits[key] and key not in told]
     yield from _reasons(rows, screen)
 
 

@@ -247,12 +247,14 @@ def _remove(args: argparse.Namespace) -> int:
         for line in (*(f"  {one}" for one in what), *(f"  stays: {one}" for one in found.kept)):
             say(line)
     for name in found.alive if found.pool else ():
-        still = "if it still runs, stop it, for it makes the pool again; if you have stopped it, all is done"
-        then = still if args.apply else "stop it first"
-        say(f"{name} of pool {args.pool} was heard of lately ({COUNTS_FOR}): {then}")
+        say(f"{name} of pool {args.pool} may still be running: it was heard of lately ({COUNTS_FOR}).")
+    if found.alive and found.pool:
+        say("  On its machine `ps ax | grep '[w]orker start'` shows it; where that prints nothing, it has ended.")
+        when = "Stop it if it runs: it" if args.apply else "--apply goes on anyway, but one that runs"
+        say(f"  {when} makes the pool again.")
     if what and not args.apply:
         options = f" --pool {args.pool}" if args.pool != POOL else ""
-        say(f"Stop the workers of the pool first, then: slowwave deploy --remove --apply{options}")
+        say(f"To take it out: slowwave deploy --remove --apply{options}")
     return DONE
 
 

@@ -87,6 +87,7 @@ class TakenBack(msgspec.Struct, frozen=True, kw_only=True):
     memory: str  # the memory folder
     text: str  # all that in a sentence or two
     what: tuple[tuple[str, str], ...] = ()  # each thing that was taken back, or stands again: its id, and what it was
+    anew: str = "have it again"  # what one does who has that again
     warnings: tuple[str, ...] = ()  # files of agents that could not be brought up to date
 
 
@@ -395,6 +396,7 @@ class Desk:
             memory=str(folder.path),
             text=text,
             what=self._what(folder, told, undone.dreams),
+            anew=_anew([dream for dream in told if dream.id in undone.dreams]),
             warnings=tuple(self._bring(folder)),
         )
 
@@ -456,6 +458,12 @@ def _last_decision(every: Sequence[Remembered], name: str, *, again: bool) -> tu
         if dream.is_by_person and dream.is_undone == again and any(c.memory == memory for c in dream.changes)
     ]
     return memory, decisions[-1] if memory and decisions else None
+
+
+def _anew(dreams: Sequence[Dream]) -> str:
+    """Return what one does who has again what was taken back; what was no dream is a rejection."""
+    words = {dream.anew for dream in dreams} or {"reject it again"}
+    return words.pop() if len(words) == 1 else "have it again"
 
 
 def _lines_of(dream: Dream, most: int) -> Iterator[tuple[str, str]]:

@@ -111,6 +111,12 @@ class Dream(msgspec.Struct, kw_only=True):
         """Whether it is a person's decision."""
         return self.run == REVIEW
 
+    @property
+    def anew(self) -> str:
+        """What one does who has it again after it was taken back, in words."""
+        is_drop = self.is_by_person and {change.kind for change in self.changes} == {"dropped"}
+        return "drop it again" if is_drop else "have it again"
+
 
 @dataclass(frozen=True, slots=True)
 class Remembered:

@@ -140,7 +140,7 @@ def test_what_was_taken_back_is_there_again_byte_for_byte_and_can_be_taken_back_
     first, dream = read_book(house.memory).dreams  # both of them of this run
     before, book = visible_files(house.memory), read_book(house.memory)
     told = _run(capsys, house, "undo", run)
-    assert f"If that was a mistake: slowwave memory undo {run} --again --memory {house.memory}" in told
+    assert f"To have it again: slowwave memory undo {run} --again --memory {house.memory}" in told
     assert read_book(house.memory).active == []
     for name in (run, dream):
         assert f"{name} was taken back already, 20" in _run(capsys, house, "undo", name, code=3)
@@ -212,7 +212,7 @@ def test_where_nobody_can_be_asked_nothing_goes_that_was_not_named(
     out, _ = capsys.readouterr()
     for dream, name in ((first, names[0]), (last, names[1])):
         assert f"\n  {dream}  you decided: dropped {name}: " in out
-    assert f"If that was a mistake: slowwave memory undo {first} --again" in out
+    assert f"To drop it again: slowwave memory undo {first} --again" in out
 
 
 def test_undo_takes_the_id_of_a_memory_for_the_last_decision_about_it(

@@ -157,9 +157,15 @@ def test_every_decision_can_be_taken_back_and_then_waits_again_in_later_nights(
     words = [REWORDED] if verb == "edit" else []
     told = json.loads(memory("review", verb, row["id"], *words, "--json"))
     assert "Nothing waits for you." in memory("review")
-    memory("review", "undo", told["dream"])
+    (anew,) = re.findall(
+        r"^To (\w+) it again: slowwave memory (.*)$", memory("review", "undo", told["dream"]), re.MULTILINE
+    )
+    assert anew[0] == ("reject" if verb == "reject" else "have")
     assert visible_files(house.memory) == before
     assert [r["id"] for r in waiting(memory)] == [row["id"]]
+    memory(*anew[1].split())  # what the hint names works, of each decision
+    assert "Nothing waits for you." in memory("review")
+    memory("undo", told["dream"])
     house.dream()
     assert active(house) == [OTHER]
     assert [r["id"] for r in waiting(memory)] == [row["id"]]
@@ -216,7 +222,9 @@ def test_where_nothing_waits_for_a_person_what_waits_for_sessions_is_listed_all_
     house.dream()
     how = f"slowwave review list --all --memory {house.memory} shows it, too"
     assert memory("review", "list") == f"Nothing waits for you.\n1 fact waits for more sessions; {how}\n"
-    assert "Perhaps the cache is a queue" in memory("review", "list", "--all")
+    every = memory("review", "list", "--all").splitlines()
+    assert every[0] == "Nothing waits for you. What waits for more sessions:"  # at the head, not below what waits
+    assert every[2] == "  - p: Perhaps the cache is a queue"
     assert len(memory("review", "list", "--all", "--json").splitlines()) == 1
 
 
@@ -272,12 +280,16 @@ def report(house: House) -> tuple[str, ...]:
 def test_all_that_came_from_one_message_is_rejected_and_taken_back_together(house: House, memory: Review) -> None:
     ids = report(house)
     listed = memory("review", "list")
-    assert "3 of one message, which begins: Findings of the audit." in listed
+    assert "3 from one message, which begins: Findings of the audit." in listed
     lines = listed.splitlines()
-    (at,) = [number for number, line in enumerate(lines) if "of one message" in line]
+    (at,) = [number for number, line in enumerate(lines) if "from one message" in line]
     assert sum(any(name in line for name in ids) for line in lines[at : at + 7]) == 3  # they stand together
     assert "a whole message is rejected" in memory("review", "accept", ids[0], "--message", code=2)
-    told = memory("review", "reject", ids[0], "--message")
+    for more in ([], ["--json"]):  # where nobody can be asked
+        told = memory("review", "reject", ids[0], "--message", *more, code=4)
+        assert "3 came from that message: nothing was rejected; --yes rejects all 3" in told
+    assert len(waiting(memory)) == 4
+    told = memory("review", "reject", ids[0], "--message", "--yes")
     assert "Rejected: all 3 of one message, 3 notes are never taken again" in told
     assert [row["text"] for row in waiting(memory)] == [OTHER]
     (name,) = re.findall(r"review undo (\S+)", told)
@@ -290,7 +302,7 @@ def test_in_a_pipe_a_message_is_told_with_all_of_its_first_line(house: House, me
     first = doubted(house, EXTRACTORS[0], f"{begin}\nThe queue must be drained. The cache is cold.")
     house.extract(*(msgspec.structs.replace(first, id=f"{n}{first.id[1:]}", text=f"Part {n} holds") for n in range(2)))
     house.dream()
-    assert f"2 of one message, which begins: {begin}\n" in memory("review", "list")
+    assert f"2 from one message, which begins: {begin}\n" in memory("review", "list")
 
 
 def test_who_rejects_a_whole_message_is_told_before_how_much_that_is(
@@ -302,8 +314,14 @@ def test_who_rejects_a_whole_message_is_told_before_how_much_that_is(
         msgspec.structs.replace(unsure, id=f"9{first[1:]}", text="The disk may be full", confidence=0.5, doubt="")
     )
     house.dream()
-    assert "3 of one message shown here, 4 in all, which begins: Findings" in memory("review", "list")
-    assert "1 of one message shown here, 4 in all" in memory("review", "list", "--all")  # for another reason
+    told = "3 from one message (4 in all; 1 more with --all), which begins: Findings"
+    assert told in memory("review", "list")
+    every = memory("review", "list", "--all")
+    assert "3 from one message (4 in all; 1 more further below), which begins: Findings" in every
+    assert "1 from one message (4 in all; 3 more above), which begins: Findings" in every  # for another reason
+    inside = [line for line in every.splitlines() if line.startswith("      - ")]
+    assert len(inside) == 4, "further in, so that one sees where those of one message end"
+    assert f"\n  - p: {OTHER}\n" in every
     assert "--message --memory" in memory("review", "show", first)
     told = " ".join(memory("review", "show", first).split())
     assert "rejects all 4. It begins: Findings of the audit." in told

@@ -274,5 +274,15 @@ def test_help_on_a_job_shows_its_own_options_and_settings_alone(job: str, capsys
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_help_on_a_backfill_says_that_force_reads_again_and_loses_nothing(capsys: pytest.CaptureFixture[str]):
+    again = "read again what was read already; what is known stays"
+    told = {
+        job: " ".join(help_of(capsys, *filter(None, [job]), "--help").split()) for job in ("", "backfill", "nightly")
+    }
+    assert f"--force {again}; also ignore the gates" in told["backfill"]
+    # `slowwave run --help` tells of every job, that of a night of no other one
+    assert [again in told[job] for job in ("", "nightly")] == [True, False]
+
+
 def test_help_in_front_of_a_job_is_about_that_job(capsys: pytest.CaptureFixture[str]):
     assert help_of(capsys, "-h", "extract") == help_of(capsys, "extract", "--help")

@@ -10,7 +10,7 @@ import pytest
 from slowwave.cli.screen import MOST_ASKS, MOST_CHANGES, Screen, lines
 from slowwave.jobs.conclusion import outcome_of
 from slowwave.observability.lessons import Ask, Change, Dream, Kind, Learned
-from slowwave.report import COUNTERS, Gate, Item, Report, counted
+from slowwave.report import COUNTERS, PARKED_FOR_REVIEW, Gate, Item, Phases, Report, counted
 
 LIBRARY = Path(__file__).parents[3] / "lib" / "slowwave"
 KEY = "-home-ann-shop"
@@ -125,6 +125,23 @@ def test_a_closed_gate_is_shown_with_its_reason_and_that_there_is_nothing_to_do(
     shown = screen(Report("nightly", gates=[Gate("time", KEY, passed=False, reason="1 h since the last dream")]))
     assert "shop: 1 h since the last dream" in shown
     assert shown.endswith("Nothing to do.\nTo run it all the same: slowwave run nightly --force")
+
+
+@pytest.mark.parametrize("width", [0, 80])
+def test_a_project_that_was_read_and_gave_nothing_has_its_line_beside_one_that_learned(width: int):
+    keys = {name: f"-home-ann-{name}" for name in ("bare", "late", "parked")}
+    nothing = "1 session was read, and nothing worth a line was found"
+    items = [
+        Item("/m", "keep", f"nothing to do: {nothing}", keys["bare"]),
+        Item("c1", "wait", "confidence 0.5 is below 0.55: waits for more evidence", keys["late"]),
+        Item("c2", "wait", "confidence 0.5 is below 0.55: waits for more evidence", keys["parked"]),
+        Item("/m", "skip", f"{PARKED_FOR_REVIEW}: it changes much", keys["parked"]),
+    ]
+    phases = dict.fromkeys((KEY, *keys.values()), Phases(*[0] * len(Phases.__struct_fields__)))
+    report = Report("nightly", dream_ids=["d1"], items=items, phases=phases, learned=learned(change("new", "Use uv")))
+    told = "1 fact waits for more sessions or for you"
+    assert f"\n\nNothing new:\n  bare: {nothing}\n  late: {told}\n\n" in screen(report, width=width)
+    assert "Nothing to do." not in screen(report, width=width)
 
 
 def test_failures_do_not_read_as_nothing_to_do():

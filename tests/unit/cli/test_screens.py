@@ -187,6 +187,8 @@ def test_a_whole_night_is_taken_back_by_the_id_of_its_run(
     assert not any(path.exists() for path in indexes)
     assert main(undo) == 3
     assert "was taken back already" in capsys.readouterr().err
+    assert main(["nights", "show", report["run_id"], "--store", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.count("\n  to have it again: slowwave memory undo d") == 2
     assert main([*undo, "--again"]) == 0
     assert "a line of mine" in indexes[0].read_text()
     assert indexes[1].exists()

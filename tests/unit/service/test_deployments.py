@@ -289,8 +289,8 @@ def test_what_another_home_deployed_is_not_replaced_without_being_asked_for(
 @pytest.mark.parametrize(
     ("options", "then"),
     [
-        ((), "stop it first"),
-        (("--apply",), "if it still runs, stop it, for it makes the pool again; if you have stopped it, all is done"),
+        ((), "--apply goes on anyway, but one that runs makes the pool again."),
+        (("--apply",), "Stop it if it runs: it makes the pool again."),
     ],
 )
 def test_a_worker_that_was_heard_of_lately_is_told_with_what_to_do(
@@ -311,7 +311,12 @@ def test_a_worker_that_was_heard_of_lately_is_told_with_what_to_do(
     monkeypatch.setattr("slowwave.service.deployments.deployed", the_same)
     assert main(["deploy", "--remove", *options]) == 0
     told = capsys.readouterr()
-    assert f"worker-1 of pool slowwave was heard of lately ({COUNTS_FOR}): {then}\n" in told.out
+    _, _, alive, look, goes_on, *rest = told.out.splitlines()
+    assert alive == f"worker-1 of pool slowwave may still be running: it was heard of lately ({COUNTS_FOR})."
+    assert "`ps ax | grep '[w]orker start'`" in look
+    assert goes_on == f"  {then}"
+    assert rest == ([] if options else ["To take it out: slowwave deploy --remove --apply"])
+    assert "first" not in told.out, "it is no refusal"
     assert not told.err
 
 
