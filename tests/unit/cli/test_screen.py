@@ -137,7 +137,7 @@ def test_a_project_that_was_read_and_gave_nothing_has_its_line_beside_one_that_l
         Item("c2", "wait", "confidence 0.5 is below 0.55: waits for more evidence", keys["parked"]),
         Item("/m", "skip", f"{PARKED_FOR_REVIEW}: it changes much", keys["parked"]),
     ]
-    phases = dict.fromkeys((KEY, *keys.values()), Phases(*[0] * len(Phases.__struct_fields__)))
+    phases = dict.fromkeys((KEY, *keys.values()), Phases({}, 0, 0, 0))
     report = Report("nightly", dream_ids=["d1"], items=items, phases=phases, learned=learned(change("new", "Use uv")))
     told = "1 fact waits for more sessions or for you"
     assert f"\n\nNothing new:\n  bare: {nothing}\n  late: {told}\n\n" in screen(report, width=width)
