@@ -44,9 +44,9 @@ _DIGITS = 2
 _LEAST, _LEAST_PIECE, _LEAST_CATEGORY = 0.06, 0.4, 0.2
 _ARGUABLE, _CLEAR = 0.6, 2
 _WORTH = (0.0, _ARGUABLE, 1.0)
-# rules in the gaps of messages weigh less than messages that were written whole, and more where they stand alone:
+# rules in the gaps of messages weigh as much as messages that were written whole, and much where they stand alone:
 # there the person means them
-_FRAMED, _ALONE, _WHOLE = 0.1, 0.8, 2.0
+_FRAMED, _ALONE, _WHOLE = 2.0, 16.0, 2.0
 # what people type in whole sessions, and what of it readers took for their wish, is their own: messages that were
 # written to tell voices apart name others far more often than people do
 _OWN, _WISHED = 6.0, 24.0
@@ -74,7 +74,7 @@ _PLACED, _LEAST_PLACED, _LEAST_PLACE = 0.1, 25, 0.02
 # with less than was fitted the likeliest ones are as good, and single messages are not judged by where they stand
 _OF_FITTED = 0.7
 _CHOSEN = {"strength": 0.3, "of_pieces": 3.0, "least": 0.05, "least_piece": 0.2}
-_VOICED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.28, "least_piece": 1.0}
+_VOICED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.36, "least_piece": 1.25}
 _NOTED = {"strength": 0.5, "of_names": 2.0, "of_pieces": 6.0, "least": 0.05, "least_piece": 0.25}
 
 

@@ -86,7 +86,7 @@ def test_evidence_in_a_database_that_changed_no_longer_verifies(night: tuple[Pat
         ("tern", "We always use pnpm", {"claude", "pi"}),
         ("tern", "Comments in this repo say why", {"claude", "codex"}),
         ("tern", "We store amounts as integers", {"claude", "opencode"}),
-        ("quill", "Our tests are plain functions", {"claude", "codex"}),
+        ("quill", "Tests are plain functions in this repo", {"claude", "codex"}),
         ("quill", "only depend on the standard library", {"claude", "pi"}),
     ],
 )
