@@ -51,9 +51,9 @@ def home_with_secrets(tmp_path: Path, environ: pytest.MonkeyPatch) -> Path:
     talk.bash("curl", f"https://x.test/?access_token={quote(TOKEN)}&a=1").bash(
         "grep", f"\x1b[31mtok\x1b[0m {TOKEN[:9]}\x1b[31m{TOKEN[9:]}"
     )
-    talk.person(
-        f"we always use the staging database in tests, the password is {PASSWORD}, never the real one"
-    ).assistant(f"Noted: {TOKEN} 🐙 übrigens")
+    talk.person(f"we use the staging database in tests, the password is {PASSWORD}, not the real one").assistant(
+        f"Noted: {TOKEN} 🐙 übrigens"
+    )
     for number in range(8):
         talk.bash("make test", "ok").person(f"go on with part {number}").assistant("Done.")
     talk.write(home / ".claude" / "projects" / CWD.replace("/", "-"))
