@@ -75,7 +75,9 @@ _PLACED, _LEAST_PLACED, _LEAST_PLACE = 0.1, 25, 0.02
 _OF_FITTED = 0.7
 _CHOSEN = {"strength": 0.3, "of_pieces": 3.0, "least": 0.05, "least_piece": 0.2}
 _VOICED = {"strength": 0.5, "of_pieces": 6.0, "least": 0.36, "least_piece": 1.25}
-_NOTED = {"strength": 0.5, "of_names": 2.0, "of_pieces": 6.0, "least": 0.05, "least_piece": 0.25}
+_NOTED = {"strength": 0.5, "of_names": 2.0, "of_pieces": 6.0, "least": 0.15, "least_piece": 0.6}
+# a note that stays though its task is done costs a line; one that goes and was needed is lost to who reads the index
+_DONE = 0.35
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,7 +468,7 @@ def noted(path: Path = NOTES) -> list[Example]:
         if mark == "#":
             project = text
         elif mark in ("+", "-"):
-            found.append(Example(set(noting(text)), mark == "+", project, 1.0, text))
+            found.append(Example(set(noting(text)), mark == "+", project, 1.0 if mark == "+" else _DONE, text))
     return found
 
 

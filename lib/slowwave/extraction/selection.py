@@ -16,7 +16,7 @@ from slowwave.secrets.blocklist import ERASED
 from slowwave.secrets.redactor import Redactor
 
 # Name and version: a new version reads every session again.
-EXTRACTOR = "offline/11"
+EXTRACTOR = "offline/12"
 # whoever types what stood elsewhere before states nothing of their own
 _TYPED = ("said", "refusal")
 # these take up what was said before by their nature
