@@ -27,7 +27,7 @@ from slowwave.models.base import Answer, AnswerPendingError, Ask, LanguageModel,
 from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Said
 from slowwave.reading.session import read
 from slowwave.report import Report
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.projects import Project
 from tests.quality.beside import CORPUS

@@ -24,7 +24,7 @@ from slowwave.memory.folder import TOPICS, fact_line
 from slowwave.memory.ledger import PATH, VERSION, Event, IndexEntry, encode_events, line_hash
 from slowwave.memory.model import iso, name_to_json
 from slowwave.models.base import Answer, Ask, LanguageModel, Usage
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.projects import Project, spelled

@@ -20,7 +20,7 @@ from slowwave.formats.model import Text
 from slowwave.memory.model import Category
 from slowwave.reading.items import Chosen, Part, Said, Statement, statements
 from slowwave.reading.session import read
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from tests.quality.beside import CORPUS
 from tests.quality.reading import line_at, transcript_of
 

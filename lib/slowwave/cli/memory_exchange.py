@@ -53,7 +53,7 @@ from slowwave.memory.transaction import read_manifest
 from slowwave.memory.undo import difference, pages_difference
 from slowwave.models.base import bytes_of
 from slowwave.quantities import counted
-from slowwave.secrets.redactor import NAMELESS, redactor_of
+from slowwave.secrets import NAMELESS, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import MOST_NAMES, short_names

@@ -39,7 +39,7 @@ from slowwave.memory.model import Candidate, iso
 from slowwave.memory.transaction import recover
 from slowwave.observability.lessons import dreams_of, in_hundred
 from slowwave.quantities import counted, moment
-from slowwave.secrets.redactor import Redactor, redactor_of
+from slowwave.secrets import Redactor, redactor_of
 from slowwave.stores.projects import short_names
 
 # what becomes of a memory, as every other screen calls it

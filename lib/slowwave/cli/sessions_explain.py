@@ -21,7 +21,7 @@ from slowwave.formats.model import Message, SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Said
 from slowwave.reading.session import read
-from slowwave.secrets.redactor import redactor_of
+from slowwave.secrets import redactor_of
 from slowwave.settings import CompactionSettings
 
 _WIDTH_OF_WORDS = 160

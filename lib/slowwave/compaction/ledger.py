@@ -40,7 +40,7 @@ from slowwave.compaction.files import NO_FILES, FileOperations, of_lists, of_mes
 from slowwave.compaction.items import last_summary
 from slowwave.formats.model import Message
 from slowwave.reading.session import read
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 
 _DEFAULT = LedgerSettings()
 # what was going on is no longer, once something newer is

@@ -16,7 +16,7 @@ from slowwave.compaction.files import files_of_call, of_messages, shown
 from slowwave.formats.model import Message, Span, Text
 from slowwave.hostile import is_hostile, one_line
 from slowwave.reading.pastes import own_words
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 
 ProbeKind = Literal[
     "modified", "read", "error", "command", "ask", "constraint", "task", "decision", "identifier"

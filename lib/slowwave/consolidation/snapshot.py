@@ -28,7 +28,7 @@ from slowwave.memory.ledger import VERSION, Event, Sighting, Writer, line_hash, 
 from slowwave.memory.model import CATEGORIES, Candidate, Category, ExtractedRange, iso
 from slowwave.memory.pages import Statement, front_of, statements
 from slowwave.memory.team import read_others
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 
 
 @dataclass(frozen=True, slots=True)

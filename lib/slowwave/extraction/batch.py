@@ -26,7 +26,7 @@ from slowwave.memory.extracted import write_extraction
 from slowwave.memory.folder import guarded
 from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json, printable
 from slowwave.report import Gate, Item, Report
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project
 

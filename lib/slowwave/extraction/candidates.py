@@ -23,7 +23,7 @@ from slowwave.memory.model import (
     name_to_json,
 )
 from slowwave.reading.items import Chosen, Meaning, Reading
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 
 # A note: something that a session says, on its way to be a candidate.
 

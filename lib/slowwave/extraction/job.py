@@ -27,7 +27,7 @@ from slowwave.memory.model import name_to_json
 from slowwave.memory.provenance import look_at_foreign, tell
 from slowwave.models.base import LanguageModel
 from slowwave.report import Gate, Report
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.discovery import active_reason
 from slowwave.stores.projects import Project

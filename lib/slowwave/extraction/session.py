@@ -20,8 +20,8 @@ from slowwave.memory.model import ExtractedRange, SessionRef, name_to_json
 from slowwave.reading.items import Meaning
 from slowwave.reading.session import read
 from slowwave.report import Gate
+from slowwave.secrets import Redactor
 from slowwave.secrets.blocklist import Blocked, moment_name, record_name
-from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project
 from slowwave.stores.summary import HARMLESS

@@ -41,7 +41,7 @@ from slowwave.observability.progress import Noting, begun, end_note, note_path, 
 from slowwave.observability.telemetry import export, log_night, post
 from slowwave.quantities import counted as number_of
 from slowwave.report import Report, counted
-from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
+from slowwave.secrets import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project, short_names
 

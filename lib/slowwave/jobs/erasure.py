@@ -32,8 +32,8 @@ from slowwave.retention.erase.places import NEVER, names_in
 from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.retention.erase.transcripts import FOLDER as JOURNALS
 from slowwave.retention.erase.transcripts import along, forks_of, unknown
+from slowwave.secrets import Redactor, redactor_of
 from slowwave.secrets.blocklist import Blocked, block, read_blocked
-from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project
 

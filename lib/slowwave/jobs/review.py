@@ -37,7 +37,7 @@ from slowwave.memory.ledger import read_ledger, undone_in
 from slowwave.memory.model import Candidate
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Ask, Dream, Remembered, ask_of, ask_of_dream, in_words, remembered, urgency
-from slowwave.secrets.redactor import Redactor, redactor_of
+from slowwave.secrets import Redactor, redactor_of
 from slowwave.settings import Settings
 
 Verb = Literal["accept", "edit", "reject"]

@@ -27,7 +27,7 @@ from slowwave.models import model_of
 from slowwave.models.base import Account, LanguageModel, Meter, ModelError, read_account
 from slowwave.quantities import counted
 from slowwave.report import Gate, Item, Report, Span
-from slowwave.secrets.redactor import NAMELESS, logger_of
+from slowwave.secrets import NAMELESS, logger_of
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project, chosen_by

@@ -44,7 +44,7 @@ from slowwave.observability.progress import AtWork, over_because, read_notes, st
 from slowwave.report import Gate
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import read_holds
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.settings import ModelSettings, RetentionSettings, Settings
 from slowwave.stores.archive.shelf import rescue_packs, rescued_bytes
 from slowwave.stores.discovery import active_reason, known_projects

@@ -21,7 +21,7 @@ from slowwave.memory.foreign import noted_in
 from slowwave.observability.lessons import asks_of
 from slowwave.report import Item, Report
 from slowwave.retention.job import retain
-from slowwave.secrets.redactor import redactor_of
+from slowwave.secrets import redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from slowwave.compaction.summary import Summarise
     from slowwave.consolidation.effect.verdicts import Told
     from slowwave.retention.erase.eraser import Eraser
-    from slowwave.secrets.redactor import Redactor
+    from slowwave.secrets import Redactor
 
 # The step ``compact``: the sessions of one project that have grown too large, with their memories saved first.
 

@@ -53,7 +53,7 @@ from slowwave.quantities import counted
 from slowwave.report import NOT_SEARCHED, PARKED_FOR_REVIEW, Item, Report, RetainItem
 from slowwave.retention.audit import Line
 from slowwave.retention.policy import check
-from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
+from slowwave.secrets import NAMELESS, logger_of, redactor_of
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project, chosen_by, left_beside, short_names
 

@@ -1,4 +1,4 @@
-"""The memories that fit some words best, ranked as sessions are (:mod:`slowwave.stores.search.ranking`); loose names.
+"""The memories that fit some words best, ranked as sessions are (:mod:`slowwave.stores.search`); loose names.
 
 Beside slowwave's own there are the lines of others: what persons and agents wrote into memory files themselves, and
 what other people of a repository accepted. Each is marked with whose it is.
@@ -19,7 +19,7 @@ from typing import Generic, NamedTuple, TypeVar
 from slowwave.memory.book import Memory
 from slowwave.memory.foreign import Source, known_lines
 from slowwave.memory.team import read_others, unfit
-from slowwave.stores.search.ranking import OTHER_FORM, lucene_rarity
+from slowwave.stores.search import OTHER_FORM, lucene_rarity
 from slowwave.stores.search.words import Term, folded, plain, spaced, stems_of, terms_of, tokens_of
 
 # as SQLite has them

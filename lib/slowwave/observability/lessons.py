@@ -214,7 +214,7 @@ def learned(every: Sequence[Remembered], wanted: Callable[[Dream], bool]) -> Lea
 
 def planned(report: Report) -> Learned:
     """Return what the dreams of a dry run would change, with the words behind new memories, and what would wait."""
-    from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - only a dry run waits for it
+    from slowwave.secrets import NAMELESS  # noqa: PLC0415 - only a dry run waits for it
 
     changes: list[Change] = []
     for project, memory, events in report.dreamt:

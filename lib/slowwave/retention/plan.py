@@ -30,7 +30,7 @@ from slowwave.report import Item, Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, of_item
 from slowwave.retention.holds import Fleet, Hold, Member, facts_of, held_by, owner_of, paths_of
 from slowwave.retention.policy import Guard, Shortfall, Verdict, decide
-from slowwave.secrets.redactor import logger_of
+from slowwave.secrets import logger_of
 from slowwave.settings import KEEPS, LIMITS, RetentionSettings, Rules, Subject
 from slowwave.stores.archive.pack import SUFFIX, Pack, PackedFile, PackedSession, Wanted, digest, write_pack
 from slowwave.stores.archive.shelf import RowsByPath, Shelf, Shelved

@@ -435,7 +435,7 @@ def bring_back_as(
     copied, or the id is malformed or taken; nothing was written; CorruptStateError: the pack or the audit log is
     damaged; OSError: it left the trash meanwhile, or something cannot be written.
     """
-    from slowwave.stores.archive.sessions import laid_out_copy  # noqa: PLC0415 - few sessions come back so
+    from slowwave.stores.archive import laid_out_copy  # noqa: PLC0415 - few sessions come back so
 
     with retaining(environ, wait_s=WAIT_S), laid_out_copy(one, environ) as (found, base):
         writer, target = writers.known(found)

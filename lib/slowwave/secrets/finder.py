@@ -24,7 +24,6 @@ from slowwave.secrets.layers import (
     uncoloured,
     unescaped,
 )
-from slowwave.secrets.mixtures import mixtures
 from slowwave.secrets.nouns import NOUNS, Noun, cards, words
 from slowwave.secrets.pieces import (
     DECODERS,
@@ -41,7 +40,7 @@ from slowwave.secrets.pieces import (
     side_by_side,
 )
 from slowwave.secrets.prose import told
-from slowwave.secrets.rules import NAMED, RUNS, TOKENS, Finding, Rule, cookies, private_key
+from slowwave.secrets.rules import NAMED, RUNS, TOKENS, Finding, Rule, cookies, mixtures, private_key
 from slowwave.secrets.validity import is_masked
 
 # an escaped line of JSON in an escaped line of JSON, in base64

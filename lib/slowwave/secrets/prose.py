@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 
-from slowwave.secrets.mixtures import answered_below, around, below, far, listed, phrase, phrase_before
 from slowwave.secrets.nouns import (
     ASKS,
     BEFORE,
@@ -51,6 +50,7 @@ from slowwave.secrets.nouns import (
     trimmed,
     words,
 )
+from slowwave.secrets.rules import answered_below, around, below, far, listed, phrase, phrase_before
 from slowwave.secrets.validity import is_masked, is_url_password, looks_quoted, oddness
 
 # Values that are offered where a secret is asked for: to a prompt, to a program's input, to a question of security.

@@ -49,7 +49,7 @@ from slowwave.models.command import found_program
 from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
 from slowwave.quantities import counted
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.service.deployments import COUNTS_FOR, HEARD_S, PASSES_OVER, server_doubts, worker_command, workers_here
 from slowwave.service.page_server import served_place
 from slowwave.service.server import HOST, asked, is_healthy, kept_port, named_server

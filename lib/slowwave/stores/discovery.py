@@ -238,7 +238,7 @@ def list_sessions(
                 row.project = key
             listing.rows += group.items
         if archived and archive_folder(environ).is_dir():
-            from slowwave.stores.archive.sessions import archived_rows  # noqa: PLC0415 - most people archived nothing yet
+            from slowwave.stores.archive import archived_rows  # noqa: PLC0415 - most people archived nothing yet
 
             listing.rows += archived_rows(settings, environ, listing.rows, listing.problems, catalogue.blocked)
         listing.rows.sort(key=attrgetter("last_activity"), reverse=True)

@@ -471,7 +471,7 @@ def _of_any_word() -> tuple[str, ...]:
 def _clean(text: str) -> str:
     if is_plain_talk(text):
         return text
-    from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - a listing in which nothing is new needs no rules
+    from slowwave.secrets import NAMELESS  # noqa: PLC0415 - a listing in which nothing is new needs no rules
 
     return NAMELESS(text)
 

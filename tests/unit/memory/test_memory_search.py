@@ -12,7 +12,7 @@ from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.foreign import ForeignBook, ForeignLine, Provenance, Source, write_foreign
 from slowwave.memory.search import search_memories
 from slowwave.memory.team import OTHERS, OtherLine, rendered_others
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.settings import Settings
 from tests.unit.consolidation.dreams import House
 

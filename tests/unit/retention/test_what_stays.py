@@ -24,7 +24,7 @@ from slowwave.retention.erase.mask import masked, overwritten
 from slowwave.retention.erase.places import clean_database, found_in_database
 from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.retention.holds import read_holds
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 from slowwave.stores.archive.pack import PackedSession, Wanted, write_pack
 from tests.unit.extraction.talk import RULES
 from tests.unit.formats import openclaw_files, opencode_files

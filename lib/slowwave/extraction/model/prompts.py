@@ -14,7 +14,7 @@ from slowwave.memory.book import Book, Memory
 from slowwave.memory.effects import Asked
 from slowwave.memory.model import Candidate
 from slowwave.models.base import estimated_tokens
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 
 EXTRACTOR = "model/3"
 

@@ -30,7 +30,7 @@ from slowwave.models.base import (
     Usage,
     estimated_tokens,
 )
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 
 # One window, with all that may go wrong with it: too long, too slow, refused, garbage, no money left.
 #

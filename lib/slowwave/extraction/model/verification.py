@@ -29,8 +29,8 @@ from slowwave.memory.model import (
     candidate_id,
 )
 from slowwave.models.base import Answer
+from slowwave.secrets import Redactor
 from slowwave.secrets.blocklist import ERASED
-from slowwave.secrets.redactor import Redactor
 from slowwave.shell.mentioned import outside
 
 PERSONAL = ("preference", "constraint", "decision")

@@ -36,8 +36,8 @@ from slowwave.memory.folder import OWN_FOLDER, digest, guarded, is_bare, read_or
 from slowwave.memory.model import Candidate, ExtractedRange, name_from_json
 from slowwave.quantities import counted as number_of
 from slowwave.report import Item, Report, Span
+from slowwave.secrets import NAMELESS, Redactor, redactor_of
 from slowwave.secrets.blocklist import ERASED
-from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 from slowwave.stores.projects import Project
 
 

@@ -29,7 +29,7 @@ from slowwave.jobs.story import MOST_ROWS, printable
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.model import Candidate, name_to_json
 from slowwave.report import Item, Report, counted, readable
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import known_projects, list_sessions

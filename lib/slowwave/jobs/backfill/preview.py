@@ -28,7 +28,7 @@ from slowwave.models.base import prices_of
 from slowwave.models.batch import DISCOUNT
 from slowwave.quantities import counted as number_of
 from slowwave.report import Item, Report, counted
-from slowwave.secrets.redactor import Redactor, redactor_of
+from slowwave.secrets import Redactor, redactor_of
 
 T = TypeVar("T")
 

@@ -45,7 +45,7 @@ from slowwave.observability.night import read_nights
 from slowwave.observability.progress import LOOK, watcher
 from slowwave.observability.telemetry import json_logs, log_report, log_step
 from slowwave.report import Item, Report, Span, counted
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.settings import Settings
 
 

@@ -44,7 +44,7 @@ from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json
 from slowwave.models.base import Answer, Ask, Form, LanguageModel, Usage, estimated_tokens
 from slowwave.observability.progress import watcher
 from slowwave.report import Report
-from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
+from slowwave.secrets import NAMELESS, Redactor, redactor_of
 from slowwave.stores.projects import Project
 
 # Reading no faster than asked: a worker waits before a session until its share of the pace allows it.

@@ -25,8 +25,8 @@ import msgspec
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from slowwave.errors import UsageError
+from slowwave.secrets import Redactor
 from slowwave.secrets.finder import find_secrets
-from slowwave.secrets.redactor import Redactor
 from slowwave.secrets.rules import Finding
 
 # both alphabets, broken into lines as programs print it, with the escapes that JSON gives to a line end and a slash

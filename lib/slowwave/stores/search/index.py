@@ -26,9 +26,9 @@ from slowwave.formats.messages import without_reminders
 from slowwave.formats.model import REFUSALS, Injected, Message, SessionFiles, Text
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import SUFFIX
+from slowwave.secrets import NAMELESS
 from slowwave.secrets.blocklist import ERASED, Blocked
-from slowwave.secrets.redactor import NAMELESS
-from slowwave.stores.archive.sessions import laid_out
+from slowwave.stores.archive import laid_out
 from slowwave.stores.archive.shelf import Shelf, Shelved
 from slowwave.stores.catalogue import Cache, is_damage, remove_cache
 from slowwave.stores.roots import session_of_path

@@ -11,7 +11,7 @@ from slowwave.memory.ledger import Sighting
 from slowwave.memory.model import Candidate, CandidateOrigin, Category, SessionRef, name_to_json
 from slowwave.models.base import Answer, Usage
 from slowwave.reading.session import read
-from slowwave.secrets.redactor import NAMELESS, Redactor
+from slowwave.secrets import NAMELESS, Redactor
 from tests.unit.extraction.talk import Talk
 
 
