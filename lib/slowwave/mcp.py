@@ -35,8 +35,8 @@ from slowwave import __version__
 from slowwave.consolidation.snapshot import still_told
 from slowwave.errors import NotFoundError, SlowwaveError, told
 from slowwave.files import archive_folder
+from slowwave.formats import Message
 from slowwave.formats.messages import state_of
-from slowwave.formats.model import Message
 from slowwave.formats.registry import by_name
 from slowwave.hostile import hostile_reason
 from slowwave.locks import beside_jobs

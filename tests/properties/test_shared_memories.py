@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.memory import Evidence
 from slowwave.memory.ledger import VERSION, Event, Sighting
-from slowwave.memory.model import Evidence
 from slowwave.memory.team import Shared, additions, mine_of, store_of
 from slowwave.secrets import NAMELESS
 

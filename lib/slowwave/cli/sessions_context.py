@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 from slowwave.cli.terminal import answer, bold, say, say_json, settings_of, tell_damage, warn
 from slowwave.errors import DONE, NotFoundError, RefusedError, UnknownDialectError, UnreadableError, UsageError
 from slowwave.files import archive_folder, atomic_write
+from slowwave.formats import Problem, SessionFiles, Transcript
 from slowwave.formats.client import Dialect, Notes
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import Problem, SessionFiles, Transcript
 from slowwave.formats.registry import EXPECTED, by_name, client_of, read_for_context
 from slowwave.formats.sessions import SUFFIX, FoundSession, StoreProblem
 from slowwave.formats.tail import FileNotes, context_notes

@@ -28,7 +28,7 @@ from slowwave.cli.terminal import (
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UnreadableError, UsageError
 from slowwave.files import archive_folder
-from slowwave.formats.model import Problem
+from slowwave.formats import Problem
 from slowwave.formats.registry import NAMES
 from slowwave.quantities import counted, moment
 from slowwave.stores.catalogue import own_catalogue

@@ -22,8 +22,8 @@ from slowwave.cli.terminal import (
     warn,
 )
 from slowwave.errors import DONE, NotFoundError
+from slowwave.formats import Message, Problem, Transcript
 from slowwave.formats.messages import State, children_of, normal_form, parents_of, state_of
-from slowwave.formats.model import Message, Problem, Transcript
 from slowwave.formats.openclaw.dialect import is_silent
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoreProblem

@@ -34,15 +34,15 @@ from slowwave.compaction.plan import Plan, tokens_after
 from slowwave.context import FixedClock, SystemClock
 from slowwave.errors import MovedError, NotFoundError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
+from slowwave.formats import Block, SessionFiles, ToolResult
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import Block, SessionFiles, ToolResult
 from slowwave.formats.registry import by_name, client_of, read_for_context
 from slowwave.formats.sessions import SUFFIX, FoundFile, FoundSession, StoredSession, numbered_parts, session_stem
 from slowwave.formats.writing import Means
 from slowwave.journal import Outcome, outcome
 from slowwave.locks import locked_file
 from slowwave.settings import Settings
-from slowwave.stores.writers import Opened, Writers, held
+from slowwave.stores.roots import Opened, Writers, held
 
 
 class CompactionError(SlowwaveError):

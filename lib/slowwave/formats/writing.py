@@ -22,9 +22,9 @@ import orjson
 from slowwave.context import Clock
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, move_file, private_folder, write_all
+from slowwave.formats import REFUSALS, SessionFiles, Text, Thinking, ToolCall, fields_of
 from slowwave.formats.changes import PART_BYTES, Announce, append_records
 from slowwave.formats.lines import open_regular, read_records
-from slowwave.formats.model import REFUSALS, SessionFiles, Text, Thinking, ToolCall, fields_of
 from slowwave.formats.sessions import SUFFIX, part_name
 from slowwave.formats.tail import find_last, line_around, lines_backward
 

@@ -21,11 +21,11 @@ from slowwave.files import atomic_write, data_folder, file_bytes, home_folder, p
 from slowwave.jobs.run import contained, discreet, for_all, require_places
 from slowwave.jobs.story import chosen_projects
 from slowwave.locks import erasing
-from slowwave.memory.model import name_to_json
+from slowwave.memory import name_to_json
 from slowwave.memory.transaction import recover
 from slowwave.report import NOT_SEARCHED, Item, Report
 from slowwave.retention.audit import AuditLog, Entry
-from slowwave.retention.erase.eraser import Across, Changed, Eraser, Written, left
+from slowwave.retention.erase import Across, Changed, Eraser, Written, left
 from slowwave.retention.erase.job import erase_project, finish, finish_within, refuse_held
 from slowwave.retention.erase.memory import what_goes
 from slowwave.retention.erase.places import NEVER, names_in

@@ -35,7 +35,6 @@ from slowwave.jobs.run import (
     discreet,
     fetch_answers,
     for_all,
-    journal_of,
     note_account,
     note_left_behind,
     rehearsing,
@@ -45,6 +44,7 @@ from slowwave.jobs.run import (
 from slowwave.jobs.steps import MARKING, STEPS, Stage, asks_by_batch, asks_rules, extract, rehearses, stages_of
 from slowwave.locks import beside_jobs
 from slowwave.memory.undo import pages_difference
+from slowwave.models import journal_of
 from slowwave.observability.lessons import Learned, planned
 from slowwave.observability.page import learned_lines, literal, weeks_of
 from slowwave.observability.progress import LOOK, watcher

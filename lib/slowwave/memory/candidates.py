@@ -13,10 +13,10 @@ from typing import Generic, TypeVar, cast
 import msgspec
 
 from slowwave.files import at_fault_point, fsync_folder, require_file, write_all
+from slowwave.formats import Problem
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import Problem
+from slowwave.memory import BY_PERSON, DROPS, Candidate, ExtractedRange
 from slowwave.memory.folder import OWN_FOLDER, guarded
-from slowwave.memory.model import BY_PERSON, DROPS, Candidate, ExtractedRange
 
 FILE = "candidates.jsonl"
 T = TypeVar("T", bound=msgspec.Struct)
@@ -51,8 +51,7 @@ def candidates_path(memory: Path) -> Path:
 def read_entries(memory: Path) -> tuple[list[Candidate | ExtractedRange], list[Problem]]:
     """Return every line in file order, a candidate that occurs twice only once, and what could not be read.
 
-    Raises:
-        UnreadableError: the file exists and cannot be opened.
+    Raises UnreadableError: the file exists and cannot be opened.
     """
     path = candidates_path(memory)
     entries: list[Candidate | ExtractedRange] = []
@@ -79,8 +78,7 @@ def read_entries(memory: Path) -> tuple[list[Candidate | ExtractedRange], list[P
 def read_candidates(memory: Path) -> tuple[list[Candidate], list[ExtractedRange], list[Problem]]:
     """Return all candidates, all ranges that were read, and what could not be read, each in file order.
 
-    Raises:
-        UnreadableError: the file exists and cannot be opened.
+    Raises UnreadableError: the file exists and cannot be opened.
     """
     entries, problems = read_entries(memory)
     candidates = [e for e in entries if isinstance(e, Candidate)]
@@ -93,9 +91,8 @@ def append_candidates(
 ) -> list[Candidate]:
     """Append a batch in one write and return the candidates that were new.
 
-    Raises:
-        LockHeldError: another process kept the memory folder locked for too long.
-        OSError: the disk is full or the folder is not writable.
+    Raises LockHeldError: another process kept the memory folder locked for too long; OSError: the disk is full or the
+    folder is not writable.
     """
     with guarded(memory):
         return append_unguarded(memory, candidates, ranges)
@@ -138,9 +135,7 @@ def lines_of(candidates: Iterable[Candidate], ranges: Iterable[ExtractedRange]) 
 class Notes(Generic[T]):
     """A file of notes beside the ledger: an object a line, only ever appended to, and nothing lost that is deleted.
 
-    Args:
-        kind: what a line holds.
-        file: its name.
+    ``kind``: what a line holds. ``file``: its name.
     """
 
     def __init__(self, kind: type[T], file: str) -> None:
@@ -154,8 +149,7 @@ class Notes(Generic[T]):
     def read(self, memory: Path) -> tuple[list[T], list[Problem]]:
         """Return the notes, oldest first, and what could not be read.
 
-        Raises:
-            UnreadableError: the file exists and cannot be opened.
+        Raises UnreadableError: the file exists and cannot be opened.
         """
         path, problems = self.path(memory), list[Problem]()
         return [note for _, note in read_records(path, self._decoder, problems)] if path.exists() else [], problems
@@ -163,14 +157,9 @@ class Notes(Generic[T]):
     def append(self, memory: Path, notes: Iterable[T], *, once: bool = False) -> None:
         """Add notes in one write.
 
-        Args:
-            memory: the memory folder.
-            notes: what to add.
-            once: leave out what is there already; notes are then hashable.
-
-        Raises:
-            LockHeldError: another process kept the memory folder locked for too long.
-            OSError: the file cannot be written.
+        ``memory``: the memory folder. ``notes``: what to add. ``once``: leave out what is there already; notes are then
+        hashable. Raises LockHeldError: another process kept the memory folder locked for too long; OSError: the file
+        cannot be written.
         """
         wanted = list(dict.fromkeys(notes) if once else notes)
         if wanted:
@@ -184,8 +173,7 @@ class Notes(Generic[T]):
 def append_lines(path: Path, lines: Sequence[bytes]) -> None:
     """Append lines in one write, after ending a line that a kill or a full disk left torn; the caller holds the guard.
 
-    Raises:
-        OSError: the disk is full or the file is not writable.
+    Raises OSError: the disk is full or the file is not writable.
     """
     data = b"\n".join(lines) + b"\n"
     is_new = not path.exists()
@@ -281,13 +269,10 @@ def waiting(
 ) -> Waiting:
     """Return what the file shall show.
 
-    Args:
-        text: the file as it is.
-        entries: candidates and ranges in file order.
-        done: ids of the candidates that consolidation has dealt with; as a mapping, with what became of each.
-        shown: the lines that the file was given, by candidate.
-        day: of a batch that names none.
-        max_loss: when a larger share of the shown facts is gone at once, nobody meant it.
+    ``text``: the file as it is. ``entries``: candidates and ranges in file order. ``done``: ids of the candidates that
+    consolidation has dealt with; as a mapping, with what became of each. ``shown``: the lines that the file was given,
+    by candidate. ``day``: of a batch that names none. ``max_loss``: when a larger share of the shown facts is gone at
+    once, nobody meant it.
     """
     # what a model takes out is no agent's to read either, whatever the next dream makes of it
     taken = {e.value: "" for e in entries if isinstance(e, Candidate) and e.key == DROPS}

@@ -331,12 +331,9 @@ class _Named:
 def dated(text: str, said_at: datetime | None, *, is_note: bool = False) -> str:
     """Return ``text`` with the date behind every word for a day that tells of an event or a plan.
 
-    What has its date stays as it is, so doing it twice changes nothing.
-
-    Args:
-        text: what was said.
-        said_at: when, in the time zone whose days are meant; without it nothing is added.
-        is_note: whether it is an agent's note: short, often without a verb, and seldom about words for days.
+    What has its date stays as it is, so doing it twice changes nothing. ``text``: what was said. ``said_at``: when, in
+    the time zone whose days are meant; without it nothing is added. ``is_note``: whether it is an agent's note: short,
+    often without a verb, and seldom about words for days.
     """
     if said_at is None:
         return text

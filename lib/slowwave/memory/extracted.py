@@ -13,8 +13,9 @@ from pathlib import Path
 import msgspec
 
 from slowwave.files import atomic_write, file_bytes
+from slowwave.formats import Problem
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import Problem
+from slowwave.memory import Candidate, ExtractedRange
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import (
     USUAL_LOSS,
@@ -28,7 +29,6 @@ from slowwave.memory.candidates import (
     waiting,
 )
 from slowwave.memory.folder import OWN_FOLDER, guarded
-from slowwave.memory.model import Candidate, ExtractedRange
 
 __all__ = ["candidate_line", "fact_line"]
 
@@ -92,10 +92,7 @@ def remove_lines(text: str, facts: Iterable[str]) -> str:
 class _Left:
     """Lines of which some are removed, each found at once: thousands go when a dream has dealt with them.
 
-    Args:
-        lines: all lines of the file.
-        start: the first line of the section.
-        stop: the line behind its last.
+    ``lines``: all lines of the file. ``start``: the first line of the section. ``stop``: the line behind its last.
     """
 
     def __init__(self, lines: Sequence[str], start: int, stop: int) -> None:
@@ -150,12 +147,9 @@ def write_extraction(
 ) -> list[Candidate]:
     """Record what sessions gave: ``candidates.jsonl`` first, then its lines; return the candidates that were new.
 
-    Both happen under one guard, so that no consolidation comes between them.
-
-    Raises:
-        LockHeldError: another process kept the memory folder locked for too long.
-        CorruptStateError: the ledger, which says what consolidation has dealt with, is damaged.
-        OSError: a file cannot be written; what is missing is written by the next :func:`reconcile`.
+    Both happen under one guard, so that no consolidation comes between them. Raises LockHeldError: another process kept
+    the memory folder locked for too long; CorruptStateError: the ledger, which says what consolidation has dealt with,
+    is damaged; OSError: a file cannot be written; what is missing is written by the next :func:`reconcile`.
     """
     with guarded(memory):
         new = append_batches(memory, batches)
@@ -167,17 +161,11 @@ def write_extraction(
 def reconcile(memory: Path, done: Collection[str], max_loss: float = USUAL_LOSS) -> str:
     """Make ``extracted.md`` show exactly the candidates that wait; return what was wrong with it, "" for nothing.
 
-    A line that is missing because of a kill is written again; one that a person took out or reworded is not, unless
-    so many are gone at once that it was an accident.
-
-    Args:
-        memory: the memory folder.
-        done: ids of the candidates that consolidation has dealt with.
-        max_loss: the share of the lines that a person may take out at once.
-
-    Raises:
-        LockHeldError: another process kept the memory folder locked for too long.
-        UnreadableError: ``candidates.jsonl`` cannot be opened.
+    A line that is missing because of a kill is written again; one that a person took out or reworded is not, unless so
+    many are gone at once that it was an accident. ``memory``: the memory folder. ``done``: ids of the candidates that
+    consolidation has dealt with. ``max_loss``: the share of the lines that a person may take out at once. Raises
+    LockHeldError: another process kept the memory folder locked for too long; UnreadableError: ``candidates.jsonl``
+    cannot be opened.
     """
     if not candidates_path(memory).exists():
         return ""
@@ -194,12 +182,9 @@ def reconciled(
 ) -> str:
     """Return the text of ``extracted.md`` with the lines of exactly the waiting candidates among ours.
 
-    Args:
-        text: the file as it is.
-        entries: candidates and ranges in file order.
-        done: ids of the candidates that consolidation has dealt with.
-        shown: the lines that the file was given, by candidate: where one is missing, a person took it out.
-        max_loss: the share of the lines that a person may take out at once.
+    ``text``: the file as it is. ``entries``: candidates and ranges in file order. ``done``: ids of the candidates that
+    consolidation has dealt with. ``shown``: the lines that the file was given, by candidate: where one is missing, a
+    person took it out. ``max_loss``: the share of the lines that a person may take out at once.
     """
     return _with(text, waiting(text, entries, done, shown or {}, max_loss=max_loss))
 
@@ -281,10 +266,8 @@ _encode = msgspec.json.Encoder().encode
 def read_shown(memory: Path) -> dict[str, str]:
     """Return for each candidate the line that showed it last.
 
-    A note that a kill left torn counts as not written: its lines are given again, and noted again.
-
-    Raises:
-        UnreadableError: the file exists and cannot be opened.
+    A note that a kill left torn counts as not written: its lines are given again, and noted again. Raises
+    UnreadableError: the file exists and cannot be opened.
     """
     path = memory / OWN_FOLDER / SHOWN_FILE
     torn: list[Problem] = []
@@ -298,8 +281,7 @@ def read_shown(memory: Path) -> dict[str, str]:
 def note_shown(memory: Path, shown: Mapping[str, str]) -> None:
     """Note what is shown now and was not noted yet; the caller holds the guard.
 
-    Raises:
-        OSError: the file cannot be written.
+    Raises OSError: the file cannot be written.
     """
     known = read_shown(memory)
     whole = known | dict(shown)

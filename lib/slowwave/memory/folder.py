@@ -19,8 +19,8 @@ from slowwave.files import (
     private_folder,
     require_file,
 )
+from slowwave.memory import Category
 from slowwave.memory.dates import has_date
-from slowwave.memory.model import Category
 from slowwave.settings import Settings
 
 # The short kernel lock under which anything inside a memory folder is written or swapped.
@@ -38,8 +38,7 @@ _LOCK = "guard.lock"
 def guarded(memory: Path) -> Generator[None]:
     """Hold the write lock of a memory folder; the folder is made when it is missing.
 
-    Raises:
-        LockHeldError: another process held it for a minute.
+    Raises LockHeldError: another process held it for a minute.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415 - whoever only reads never waits for its import
 
@@ -68,8 +67,7 @@ def is_bare(memory: Path) -> bool:
 def remove_bare(memory: Path) -> None:
     """Remove a memory folder that holds nothing but its lock; the caller holds the guard, and made the folder.
 
-    Raises:
-        OSError: something came into it meanwhile, or it may not be removed.
+    Raises OSError: something came into it meanwhile, or it may not be removed.
     """
     (memory / OWN_FOLDER / _LOCK).unlink(missing_ok=True)
     (memory / OWN_FOLDER).rmdir()
@@ -117,10 +115,7 @@ def exchange(one: Path, other: Path, *, aside: Path) -> None:
 
     Where system or file system cannot exchange in one step, ``one`` is renamed to ``aside`` first: for the moment
     between two renames ``one`` does not exist. A kill in this moment is repaired by :func:`put_back`, which everything
-    that writes into a memory folder calls first.
-
-    Raises:
-        OSError: the folders cannot be renamed; both are as before.
+    that writes into a memory folder calls first. Raises OSError: the folders cannot be renamed; both are as before.
     """
     at_fault_point("swap", one)
     native = _native()
@@ -197,8 +192,7 @@ def digest(data: bytes | None) -> str | None:
 def read_or_none(path: Path) -> bytes | None:
     """Return the content of a file, or None when there is none.
 
-    Raises:
-        UnreadableError: it is there and cannot be read, for example because it is a folder.
+    Raises UnreadableError: it is there and cannot be read, for example because it is a folder.
     """
     try:
         return file_bytes(path)
@@ -213,8 +207,7 @@ def read_or_none(path: Path) -> bytes | None:
 def read_texts(memory: Path) -> dict[str, bytes]:
     """Return the Markdown files right inside a memory folder, by name.
 
-    Raises:
-        UnreadableError: the folder or a file in it cannot be read.
+    Raises UnreadableError: the folder or a file in it cannot be read.
     """
     try:
         names = sorted(p.name for p in memory.iterdir() if p.suffix == ".md" and _counts(p))
@@ -241,10 +234,8 @@ def hashes_of(memory: Path, names: Iterable[str]) -> dict[str, str | None]:
 def moved_since(memory: Path, seen: Mapping[str, str | None], *, texts: bool) -> str:
     """Return which file is not as it was when it was read, or "".
 
-    Args:
-        memory: the memory folder.
-        seen: hashes at the time of reading.
-        texts: also say so when a Markdown file appeared that is not in ``seen``.
+    ``memory``: the memory folder. ``seen``: hashes at the time of reading. ``texts``: also say so when a Markdown file
+    appeared that is not in ``seen``.
     """
     now = hashes_of(memory, seen)
     changed = [name for name, was in seen.items() if now[name] != was]
@@ -319,11 +310,8 @@ def memory_line(text: str) -> str:
 def fact_line(category: Category, text: str, since: str, *, is_dated: bool = False) -> str:
     """Return the bullet line of a fact: a decision says since when it holds, where that is known and not said yet.
 
-    Args:
-        category: of the fact.
-        text: its words.
-        since: ISO time, or "".
-        is_dated: whether it says so, too, though it is no decision.
+    ``category``: of the fact. ``text``: its words. ``since``: ISO time, or "". ``is_dated``: whether it says so, too,
+    though it is no decision.
     """
     day = since[:10]
     says_when = category == "decision" or is_dated
@@ -360,8 +348,7 @@ NAME = "global"
 def global_folder(settings: Settings, environ: Mapping[str, str]) -> Path:
     """Return the folder of what holds in every project; it may not exist yet.
 
-    Raises:
-        SettingsError: its template is malformed.
+    Raises SettingsError: its template is malformed.
     """
     template = settings.memory.global_folder
     try:
@@ -379,11 +366,8 @@ def import_line(folder: Path) -> str:
 def import_into(path: Path, folder: Path) -> bool:
     """Append the import line to a file unless it is there; return whether that was needed.
 
-    Everything that stands in the file keeps its bytes; a link is followed.
-
-    Raises:
-        RefusedError: the folder of the file does not exist.
-        OSError: the file cannot be written.
+    Everything that stands in the file keeps its bytes; a link is followed. Raises RefusedError: the folder of the file
+    does not exist; OSError: the file cannot be written.
     """
     target = path.expanduser().resolve()
     if not target.parent.is_dir():

@@ -129,9 +129,7 @@ def in_style(line: str, other: str) -> str:
 def without_stale(text: str, pages: Container[str]) -> tuple[str, str]:
     """Return words without their links to pages that are not there, "" where they say nothing else, and the last page.
 
-    Args:
-        text: the words of a line.
-        pages: the names of the pages that are there.
+    ``text``: the words of a line. ``pages``: the names of the pages that are there.
     """
     gone = ""
     for link in _BESIDE.finditer(text):

@@ -181,11 +181,8 @@ class Meter:
     """The account of one run.
 
     With a journal all methods raise BudgetSpentError when it is damaged, and UnreadableError or OSError when it cannot
-    be opened or written.
-
-    Args:
-        settings: budgets and prices.
-        journal: the file that the processes of the run share; None keeps the account in memory.
+    be opened or written. ``settings``: budgets and prices. ``journal``: the file that the processes of the run share;
+    None keeps the account in memory.
     """
 
     def __init__(self, settings: ModelSettings, journal: Path | None = None) -> None:

@@ -107,9 +107,7 @@ class Spool:
     """The folder in which the questions of all runs of one machine wait.
 
     Whatever reads it raises CorruptStateError for a damaged file; whatever writes to it raises OSError where it cannot.
-
-    Args:
-        folder: made when something is first written.
+    ``folder``: made when something is first written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -347,9 +345,7 @@ class Provider:
     """The batches of one server.
 
     Every method raises :class:`slowwave.models.client.Fault` when the server cannot be reached or refuses.
-
-    Args:
-        exchange: the connection.
+    ``exchange``: the connection.
     """
 
     def __init__(self, exchange: Exchange) -> None:

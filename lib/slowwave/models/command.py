@@ -42,12 +42,9 @@ class Ended(NamedTuple):
 class CommandModel(LadderModel):
     """A language model; see :class:`slowwave.models.base.LanguageModel`.
 
-    Args:
-        settings: the command, limits.
-        environ: the environment that the program gets: its login may live there.
-        meter: the account of the run.
-        sleep: waits between attempts.
-        jitter: a random number from 0 to 1, so that many attempts do not come at once.
+    ``settings``: the command, limits. ``environ``: the environment that the program gets: its login may live there.
+    ``meter``: the account of the run. ``sleep``: waits between attempts. ``jitter``: a random number from 0 to 1, so
+    that many attempts do not come at once.
     """
 
     forms: Sequence[Form] = ("json", "lines")

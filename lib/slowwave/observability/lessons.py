@@ -20,12 +20,12 @@ import msgspec
 from slowwave import __version__
 from slowwave.errors import SlowwaveError
 from slowwave.files import ASKS, atomic_write, file_bytes, private_folder, state_folder
+from slowwave.memory import OF_VOICE, PASTED, QUOTED, RETRACTS, Evidence
 from slowwave.memory.book import Book, replay
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.folder import OWN_FOLDER, MemoryFolder
 from slowwave.memory.ledger import ARRANGED, REVIEW, Event, Sighting, read_ledger, undone_in
 from slowwave.memory.ledger import FILE as LEDGER
-from slowwave.memory.model import OF_VOICE, PASTED, QUOTED, RETRACTS, Evidence
 from slowwave.quantities import counted
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings

@@ -23,8 +23,8 @@ import msgspec
 
 from slowwave.errors import CorruptStateError, NotFoundError, UnreadableError, UsageError
 from slowwave.files import atomic_write, data_folder, file_bytes, private_folder, state_folder
+from slowwave.formats import Problem, parse_time
 from slowwave.formats.lines import open_regular, plain_of, read_records, relaxed_collector
-from slowwave.formats.model import Problem, parse_time
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession, key_in_database
 from slowwave.formats.tail import lines_backward

@@ -23,8 +23,8 @@ from slowwave.formats.client import Belongings
 from slowwave.formats.notes import entry_note
 from slowwave.formats.openclaw.store import NAME, read_store
 from slowwave.formats.registry import client_of
+from slowwave.memory import name_from_json
 from slowwave.memory.book import read_book
-from slowwave.memory.model import name_from_json
 from slowwave.quantities import counted
 from slowwave.report import Item, Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, of_item
@@ -297,12 +297,9 @@ def plan_removals(
 ) -> Plan:
     """Return what to do about all sessions.
 
-    Args:
-        fleet: the sessions; quotas count all of them.
-        rules: the policy.
-        now: the current time, in the zone whose calendar counts.
-        guard: why a session must stay, or "".
-        chosen: keys of the projects in which something may go; None for all.
+    ``fleet``: the sessions; quotas count all of them. ``rules``: the policy. ``now``: the current time, in the zone
+    whose calendar counts. ``guard``: why a session must stay, or "". ``chosen``: keys of the projects in which
+    something may go; None for all.
     """
     decision = decide(fleet.subjects(), rules, now, guard)
     verdicts = [one for one in decision.verdicts if chosen is None or one.subject.project in chosen]

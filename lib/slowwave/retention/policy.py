@@ -245,10 +245,8 @@ class _Bucket:
 def kept(rules: Rules, ages: Sequence[float], now: datetime) -> dict[int, str]:
     """Return which sessions stay, by their number in the group, with the rules that keep them.
 
-    Args:
-        rules: the rules of their class.
-        ages: the times of a group's sessions, newest first, in seconds *before* 1970, so that they grow.
-        now: the current time, in the zone whose calendar counts.
+    ``rules``: the rules of their class. ``ages``: the times of a group's sessions, newest first, in seconds *before*
+    1970, so that they grow. ``now``: the current time, in the zone whose calendar counts.
     """
     first = bisect_left(ages, -now.timestamp())
     found: dict[int, list[str]] = {}

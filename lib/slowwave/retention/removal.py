@@ -44,7 +44,7 @@ from slowwave.stores.trash import (
 )
 
 if TYPE_CHECKING:
-    from slowwave.stores.writers import Writers
+    from slowwave.stores.roots import Writers
 
 # a pack is read and compared before anything in it goes: larger ones would only make more wait for it
 _PACK_SESSIONS = 200

@@ -17,8 +17,8 @@ import msgspec
 from slowwave.errors import UnreadableError, told
 from slowwave.files import archive_folder, file_bytes, home_folder
 from slowwave.formats.claude import PROJECTS, ClaudeCode, persons_files, policy_files, sessions_in_home
+from slowwave.memory import name_from_json
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.model import name_from_json
 from slowwave.quantities import counted
 from slowwave.report import Item, Report, readable
 from slowwave.retention.audit import Told, of_shelved

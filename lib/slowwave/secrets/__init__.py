@@ -75,15 +75,11 @@ _BYTES = 32
 def redactor_of(settings: Settings, environ: Mapping[str, str], *, create: bool = True) -> Redactor:
     """Return the redactor of the person that runs slowwave.
 
-    Args:
-        settings: ``secrets.key_file`` names another file than the usual one.
-        environ: the environment; the settings' own folder is taken from here.
-        create: write a key where there is none; without it the marks of this run are comparable among themselves only.
-
-    Raises:
-        CorruptStateError: the file holds no key, or is gone although something was erased by it, or the list of that
-            does not parse.
-        UnreadableError: the file cannot be read or made, or others may read it.
+    ``settings``: ``secrets.key_file`` names another file than the usual one. ``environ``: the environment; the
+    settings' own folder is taken from here. ``create``: write a key where there is none; without it the marks of this
+    run are comparable among themselves only. Raises CorruptStateError: the file holds no key, or is gone although
+    something was erased by it, or the list of that does not parse; UnreadableError: the file cannot be read or made, or
+    others may read it.
     """
     path = settings.secrets.key_file or str(config_folder(environ) / NAME)
     place, kept = Path(path).expanduser(), read_blocked(environ)

@@ -607,13 +607,9 @@ def _mixture(text: str, sign: int) -> Span | None:
 def around(text: str, start: int, at: int, least: int, *, chosen: bool, is_plain: bool) -> list[Span]:
     """Return the odd words that share a line with a noun, on either side, whatever stands between.
 
-    Args:
-        text: the text.
-        start: where the noun begins.
-        at: where it ends.
-        least: how odd they must be.
-        chosen: a name with a year is enough, unless a word says what else it names.
-        is_plain: also one in small letters; else it must be quoted or entered, or something logs in with it.
+    ``text``: the text. ``start``: where the noun begins. ``at``: where it ends. ``least``: how odd they must be.
+    ``chosen``: a name with a year is enough, unless a word says what else it names. ``is_plain``: also one in small
+    letters; else it must be quoted or entered, or something logs in with it.
     """
     first = line_begin(text, start, BEFORE)
     stop = text.find("\n", at, at + REACH)

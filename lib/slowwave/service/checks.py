@@ -34,14 +34,13 @@ from slowwave.files import (
     scheduler_folder,
     state_folder,
 )
-from slowwave.formats.model import parse_time
+from slowwave.formats import parse_time
 from slowwave.formats.registry import CLIENTS, version_order
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
+from slowwave.memory.delivery import OF_AGENTS, REFUSED, Register, read_register, unfit
 from slowwave.memory.delivery.files import deliver
 from slowwave.memory.delivery.hooks import failures
-from slowwave.memory.delivery.register import REFUSED, Register, read_register
-from slowwave.memory.delivery.targets import OF_AGENTS, unfit
 from slowwave.memory.folder import INDEX, LOCK_FILE, OWN_FOLDER, siblings
 from slowwave.models import model_of
 from slowwave.models.base import Ask, Meter, ModelError

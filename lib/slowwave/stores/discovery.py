@@ -12,9 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from slowwave.files import archive_folder, is_for_questions
+from slowwave.formats import Problem, SessionFiles, SessionKind, parse_time
 from slowwave.formats.claude import FOLDER_OF_PROJECT
 from slowwave.formats.lines import relaxed_collector
-from slowwave.formats.model import Problem, SessionFiles, SessionKind, parse_time
 from slowwave.formats.registry import CLIENTS, client_of, versions_in_use
 from slowwave.formats.sessions import MEMORY, SUFFIXES, FoundSession, Known, Place, StoredSession, StoreProblem, Walk
 from slowwave.formats.tail import lines_backward
@@ -351,11 +351,9 @@ _timed = msgspec.json.Decoder(_Timed)
 def live_reason(session: StoredSession, now: datetime, idle: timedelta, home: Path) -> str | None:
     """Return why a session counts as live, or None when it rests.
 
-    Args:
-        session: the session; its files are looked at again, since a plan may be minutes old.
-        now: the current time.
-        idle: how long every file of it must have rested.
-        home: the user's home folder; Claude Code notes its running sessions under ``.claude/sessions``.
+    ``session``: the session; its files are looked at again, since a plan may be minutes old. ``now``: the current time.
+    ``idle``: how long every file of it must have rested. ``home``: the user's home folder; Claude Code notes its
+    running sessions under ``.claude/sessions``.
     """
     # the time of a database is that of the newest of all its sessions
     shared = session.in_database

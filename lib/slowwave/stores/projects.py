@@ -76,9 +76,7 @@ class Group(Generic[T]):
 class Roots:
     """Tells the project root of a working folder; each folder is looked at once.
 
-    Args:
-        settings: which folders were moved.
-        environ: the process environment, for ``HOME``.
+    ``settings``: which folders were moved. ``environ``: the process environment, for ``HOME``.
     """
 
     def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:

@@ -14,10 +14,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.claude.records import split_typed
-from slowwave.formats.client import RecordDialect, RowDialect, Told
-from slowwave.formats.lines import hash_before, open_regular, read_records
-from slowwave.formats.model import (
+from slowwave.formats import (
     REFUSALS,
     Message,
     Problem,
@@ -28,6 +25,9 @@ from slowwave.formats.model import (
     Transcript,
     parse_time,
 )
+from slowwave.formats.claude.records import split_typed
+from slowwave.formats.client import RecordDialect, RowDialect, Told
+from slowwave.formats.lines import hash_before, open_regular, read_records
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import (
     PACKED_SUFFIX,

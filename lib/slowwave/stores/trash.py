@@ -36,8 +36,8 @@ from slowwave.files import (
     private_folder,
     walked,
 )
+from slowwave.formats import SessionFiles
 from slowwave.formats.client import Belongings
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.notes import Note, any_stands, put_back, take_out
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import SIDE_FOLDER, FoundSession, StoredSession, StoreProblem, part_name, session_stem

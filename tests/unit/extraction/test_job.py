@@ -15,7 +15,7 @@ from slowwave import files
 from slowwave.context import FixedClock
 from slowwave.extraction import job
 from slowwave.extraction.job import extract_sessions
-from slowwave.formats.model import SessionOrigin
+from slowwave.formats import SessionOrigin
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.memory.extracted import extracted_path

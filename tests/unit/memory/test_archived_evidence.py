@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import zstandard
 
+from slowwave.memory import Evidence
 from slowwave.memory.evidence import check_all, said_at, sources_of, unproven
-from slowwave.memory.model import Evidence
 from slowwave.secrets import NAMELESS, Redactor
 from slowwave.secrets.blocklist import Blocked, block, read_blocked
 from slowwave.stores.archive.pack import Pack, PackedSession, Wanted, write_pack

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave import files
+from slowwave.memory import Candidate, ExtractedRange, SessionRef
 from slowwave.memory.candidates import Batch, append_candidates, candidates_path
 from slowwave.memory.extracted import (
     add_lines,
@@ -20,7 +21,6 @@ from slowwave.memory.extracted import (
     remove_lines,
     write_extraction,
 )
-from slowwave.memory.model import Candidate, ExtractedRange, SessionRef
 
 AT = datetime(2026, 11, 3, 3, 30, tzinfo=UTC)
 SESSION = SessionRef("claude", "s1", "/store/s1.jsonl")

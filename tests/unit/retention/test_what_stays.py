@@ -17,8 +17,8 @@ from slowwave.cli import main
 from slowwave.errors import PARTLY_FAILED, RefusedError
 from slowwave.formats.database import RowReader
 from slowwave.formats.notes import Note
+from slowwave.memory import name_from_json
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.model import name_from_json
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.erase.mask import masked, overwritten
 from slowwave.retention.erase.places import clean_database, found_in_database

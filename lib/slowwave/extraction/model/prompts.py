@@ -10,9 +10,9 @@ from pathlib import Path
 
 from slowwave.extraction.model.operations import form_of, list_of
 from slowwave.hostile import visible
+from slowwave.memory import Candidate
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.effects import Asked
-from slowwave.memory.model import Candidate
 from slowwave.models.base import estimated_tokens
 from slowwave.secrets import Redactor
 

@@ -14,7 +14,7 @@ from slowwave.extraction.model.prompts import JUDGE, JUDGE_NAME, JUDGE_SCHEMA, L
 from slowwave.extraction.model.quotations import Cited
 from slowwave.extraction.model.verification import FAILED, PROVEN, TASK, Accepted, Verified
 from slowwave.hostile import is_hostile, one_line
-from slowwave.memory.model import Candidate
+from slowwave.memory import Candidate
 from slowwave.models.base import (
     Answer,
     AnswerPendingError,

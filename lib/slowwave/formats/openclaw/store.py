@@ -13,8 +13,8 @@ import msgspec
 
 from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import replacement, write_all
+from slowwave.formats import REFUSALS, SessionOrigin, clean
 from slowwave.formats.locks import STORE_LOCK, held_lock
-from slowwave.formats.model import REFUSALS, SessionOrigin, clean
 from slowwave.formats.salvage import members_of, scan_value
 
 # Session keys: which conversation of an agent a message belongs to, built as the client builds them, and read.

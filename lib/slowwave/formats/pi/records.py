@@ -8,9 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from slowwave.formats.lines import read_records
-from slowwave.formats.messages import LazyMessage, Links, parted
-from slowwave.formats.model import (
+from slowwave.formats import (
     REFUSALS,
     Block,
     Content,
@@ -32,6 +30,8 @@ from slowwave.formats.model import (
     text_or_empty,
     whole,
 )
+from slowwave.formats.lines import read_records
+from slowwave.formats.messages import LazyMessage, Links, parted
 
 KNOWN_TYPES = frozenset(
     {

@@ -36,19 +36,19 @@ from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Target
 from slowwave.locks import remove_leftovers
+from slowwave.memory import Evidence, iso, name_from_json
 from slowwave.memory.candidates import read_candidates
+from slowwave.memory.delivery import REFUSED, Placed, Register, placed_of, read_register
 from slowwave.memory.delivery.files import author_of, has_git, refresh, tracked
 from slowwave.memory.delivery.hooks import prune_tables
-from slowwave.memory.delivery.register import REFUSED, Placed, Register, placed_of, read_register
 from slowwave.memory.delivery.sections import MARKDOWN, section_in
 from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.ledger import VERSION, Event, read_ledger
-from slowwave.memory.model import Evidence, iso, name_from_json
 from slowwave.memory.team import parsed, shared_files, shared_folder
 from slowwave.memory.transaction import recover
 from slowwave.quantities import counted
 from slowwave.report import Item, Report
-from slowwave.retention.erase.eraser import Eraser
+from slowwave.retention.erase import Eraser
 from slowwave.retention.erase.mask import STUCK, Place, marked, overwritten
 from slowwave.retention.erase.memory import OwnFile, apply_own, caches, plan_own, with_event
 from slowwave.retention.erase.places import (
@@ -104,8 +104,8 @@ from slowwave.retention.holds import (
 from slowwave.stores.archive.pack import Pack, PackedSession, rewrite
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.projects import Project
+from slowwave.stores.roots import writer_for
 from slowwave.stores.trash import belongings_of, ids_in, trash_folder, trash_items
-from slowwave.stores.writers import writer_for
 
 
 def erase_project(project: Project, eraser: Eraser) -> Report:

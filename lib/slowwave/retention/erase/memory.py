@@ -12,6 +12,7 @@ from msgspec.structs import replace as replace_fields
 
 from slowwave.errors import MovedError, RefusedError
 from slowwave.files import ASKS, REPORT, at_fault_point, atomic_write, file_bytes, fsync_folder
+from slowwave.memory import Candidate, name_to_json
 from slowwave.memory.authors import FILE as WRITES
 from slowwave.memory.book import replay
 from slowwave.memory.candidates import FILE as CANDIDATES
@@ -23,7 +24,6 @@ from slowwave.memory.folder import OWN_FOLDER, digest
 from slowwave.memory.ledger import FILE as LEDGER_FILE
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash, parse_ledger, read_ledger
-from slowwave.memory.model import Candidate, name_to_json
 from slowwave.memory.pages import statements
 from slowwave.memory.transaction import Change, commit
 from slowwave.retention.erase.mask import STUCK, Masked, Place, marked, overwritten

@@ -33,7 +33,7 @@ from slowwave.locks import remove_leftovers
 from slowwave.memory.folder import OWN_FOLDER, global_folder
 from slowwave.quantities import counted
 from slowwave.report import NOT_SEARCHED, Item
-from slowwave.retention.erase.eraser import Eraser, Names
+from slowwave.retention.erase import Eraser, Names
 from slowwave.retention.erase.mask import STUCK, Place, is_packed, layers, overwritten
 from slowwave.retention.erase.subjects import What
 from slowwave.retention.erase.transcripts import FilePlan, Line, drop_lines, lines_of, plain_bytes, plan_file

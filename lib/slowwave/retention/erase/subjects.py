@@ -365,11 +365,7 @@ class Hit(NamedTuple):
 class Pattern:
     """An expression; after it took too long once it is not tried again.
 
-    Args:
-        text: the expression.
-
-    Raises:
-        UsageError: it is none, or fits an empty text.
+    ``text``: the expression. Raises UsageError: it is none, or fits an empty text.
     """
 
     def __init__(self, text: str) -> None:

@@ -19,15 +19,15 @@ import msgspec
 from slowwave.context import Clock
 from slowwave.errors import MovedError, NotFoundError, SlowwaveError, UnreadableError
 from slowwave.files import archive_folder, file_bytes, replacement, write_all
+from slowwave.formats import Problem
 from slowwave.formats.changes import FileState, copy_range, file_state
 from slowwave.formats.database import RowReader
 from slowwave.formats.lines import PACKED, open_plain, raw_lines
-from slowwave.formats.model import Problem
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
 from slowwave.journal import Form, Journal, name_for, outcome
 from slowwave.locks import locked_file
-from slowwave.memory.model import name_from_json, name_to_json
+from slowwave.memory import name_from_json, name_to_json
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.erase.mask import STUCK, Place, masked
 from slowwave.retention.erase.subjects import What
@@ -288,7 +288,7 @@ def _stands(journal: Renewed) -> bool:
 
 
 def stands(name: str, size: int, digest: str) -> bool:
-    """Say whether a file, as :mod:`slowwave.memory.model` spells it, begins with the plain bytes that it was to get."""
+    """Say whether a file, as :mod:`slowwave.memory` spells it, begins with the plain bytes that it was to get."""
     try:
         return outcome(BytesIO(plain_bytes(Path(name_from_json(name)))), 0, size, digest) in ("written", "followed")
     except (UnreadableError, OSError):

@@ -198,12 +198,9 @@ def archived_rows(
 ) -> list[SessionRow]:
     """Return the rows of what was archived and does not lie in its place; no frame of a pack is read.
 
-    Args:
-        settings: name the roots.
-        environ: names the folder of the archive.
-        present: the rows of what lies in its place.
-        problems: packs that cannot be read are added, and what was erased.
-        blocked: what was erased, and may be here again with an older copy of the archive.
+    ``settings``: name the roots. ``environ``: names the folder of the archive. ``present``: the rows of what lies in
+    its place. ``problems``: packs that cannot be read are added, and what was erased. ``blocked``: what was erased, and
+    may be here again with an older copy of the archive.
     """
     moved = {_name(row) for row in present}
     there = {row.path for row in present}

@@ -239,10 +239,8 @@ def kept_row(row: SessionRow) -> dict[str, Any]:
 def with_rows(session: PackedSession, paths: Sequence[Path], rows: "RowsByPath") -> PackedSession:
     """Return a session with the rows of all sessions that go with its files.
 
-    Args:
-        session: what is to be packed.
-        paths: everything of it in the file system.
-        rows: a listing, before anything is moved.
+    ``session``: what is to be packed. ``paths``: everything of it in the file system. ``rows``: a listing, before
+    anything is moved.
     """
     own: dict[str, Any] = {}
     inside: list[dict[str, Any]] = []
@@ -425,8 +423,7 @@ def original_of(place: Path) -> Path:
 class PackedPlaces:
     """The files in the packs of some folders; a pack that is damaged holds none.
 
-    Args:
-        folders: where packs lie; folders without any are passed over, and so are databases in their place.
+    ``folders``: where packs lie; folders without any are passed over, and so are databases in their place.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:

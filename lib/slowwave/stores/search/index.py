@@ -20,10 +20,10 @@ from msgspec.structs import replace
 
 from slowwave.errors import UnreadableError
 from slowwave.files import archive_folder, state_folder
+from slowwave.formats import REFUSALS, Injected, Message, SessionFiles, Text
 from slowwave.formats.client import LaterDialect, RecordDialect
 from slowwave.formats.lines import hash_before, read_records, relaxed_collector
 from slowwave.formats.messages import without_reminders
-from slowwave.formats.model import REFUSALS, Injected, Message, SessionFiles, Text
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import SUFFIX
 from slowwave.secrets import NAMELESS
@@ -227,14 +227,10 @@ class Refreshed:
 class SearchIndex:
     """The words of every session on this machine.
 
-    Args:
-        path: the database; its folder is made when it is missing.
-        warnings: what went wrong with the index itself, or with a session, is appended here.
-        environ: names the archive, when archived sessions are searched, too.
-        blocked: what was erased, and is not found where it is there again.
-
-    Raises:
-        UnreadableError: no index can be kept there.
+    ``path``: the database; its folder is made when it is missing. ``warnings``: what went wrong with the index itself,
+    or with a session, is appended here. ``environ``: names the archive, when archived sessions are searched, too.
+    ``blocked``: what was erased, and is not found where it is there again. Raises UnreadableError: no index can be kept
+    there.
     """
 
     def __init__(
