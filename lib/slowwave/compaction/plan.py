@@ -421,10 +421,7 @@ def tokens_after(reading: Reading, plan: Plan, summary: str) -> int:
     """Return the estimate of the context that a compaction leaves."""
     stays = plan.tokens_kept + reading.rule.of_text(summary + " " * reading.rules.introduced)
     if reading.rules.keeps_asked:
-        from slowwave.formats.codex.dialect import (  # noqa: PLC0415
-            USER_TOKENS,
-            is_boundary,
-        )
+        from slowwave.formats.codex.dialect import USER_TOKENS, is_boundary  # noqa: PLC0415
 
         # the client keeps what a person asked, up to a number of tokens, also where it is summarised
         asked = (item for item in plan.gone if item.message is not None and is_boundary(item.message))

@@ -379,11 +379,7 @@ Copied = Callable[[bytes, CopiedLine], bytes | None]
 
 
 def write_fork(
-    files: SessionFiles,
-    base: Path,
-    copied: Copied,
-    only: Container[Where] | None = None,
-    part_bytes: int | None = None,
+    files: SessionFiles, base: Path, copied: Copied, only: Container[Where] | None = None, part_bytes: int | None = None
 ) -> list[Path]:
     """Write the fork of a session to ``base`` and its parts, and return their paths.
 

@@ -322,11 +322,7 @@ def _spool_contained(report: Report, environ: Mapping[str, str]) -> Generator[No
 
 
 def _ends(settings: Settings, environ: Mapping[str, str]) -> "tuple[Spool, Provider]":
-    from slowwave.models.batch import (  # noqa: PLC0415 - the usual night has no model
-        Provider,
-        Spool,
-        spool_folder,
-    )
+    from slowwave.models.batch import Provider, Spool, spool_folder  # noqa: PLC0415 - the usual night has no model
     from slowwave.models.client import Exchange  # noqa: PLC0415 - as above
 
     return Spool(spool_folder(environ)), Provider(Exchange(settings.model, environ))

@@ -327,10 +327,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
 MARKING = ("nightly", "extract", "compact", "erase")
 
 # jobs that end with retention, which is about all projects together
-RETAINING: dict[str, Whole] = {
-    "nightly": retain_at_night,
-    "retain": retain_everywhere,
-}
+RETAINING: dict[str, Whole] = {"nightly": retain_at_night, "retain": retain_everywhere}
 
 
 def retains(job: str, settings: Settings) -> bool:

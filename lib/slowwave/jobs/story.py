@@ -19,16 +19,7 @@ import msgspec
 from slowwave.context import Run
 from slowwave.errors import SlowwaveError, told
 from slowwave.formats.registry import NAMES
-from slowwave.jobs.conclusion import (
-    Began,
-    Ended,
-    begin_note,
-    conclude,
-    conclude_broken,
-    drop_note,
-    followed,
-    title_of,
-)
+from slowwave.jobs.conclusion import Began, Ended, begin_note, conclude, conclude_broken, drop_note, followed, title_of
 from slowwave.jobs.portions import extract_everywhere, manifest_of, pays_to_spread, read_manifest, write_manifest
 from slowwave.jobs.run import (
     contained,

@@ -222,12 +222,7 @@ class Authors:
 _MOST_SECONDS = 10.0
 _MOST_FILES = 100
 _MOST_BYTES = 1_000_000
-_SAFE = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.attributesFile=/dev/null",
-    "protocol.allow=never",
-)
+_SAFE = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "protocol.allow=never")
 _ALONE = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,

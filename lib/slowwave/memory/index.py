@@ -28,13 +28,7 @@ from slowwave.memory.pages import (
 from slowwave.quantities import counted
 
 # What an agent loses most by not knowing comes first.
-_WEIGHT: dict[Category, float] = {
-    "constraint": 1.3,
-    "preference": 1.2,
-    "decision": 1.0,
-    "project": 0.9,
-    "pattern": 0.8,
-}
+_WEIGHT: dict[Category, float] = {"constraint": 1.3, "preference": 1.2, "decision": 1.0, "project": 0.9, "pattern": 0.8}
 # a line only passes another one that it outdoes by so much: small changes of worth move nothing
 MARGIN = 0.1
 # the heading, on a screen, of memories that stand on no page any more

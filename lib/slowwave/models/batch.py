@@ -222,12 +222,7 @@ class Spool:
 
 
 def _line(question: Question) -> bytes:
-    line = {
-        "custom_id": question.id,
-        "method": "POST",
-        "url": "/v1/chat/completions",
-        "body": question.request,
-    }
+    line = {"custom_id": question.id, "method": "POST", "url": "/v1/chat/completions", "body": question.request}
     return msgspec.json.encode(line) + b"\n"
 
 
@@ -375,10 +370,7 @@ class Provider:
             if there:
                 return there
             made = batches.create(
-                input_file_id=file,
-                endpoint="/v1/chat/completions",
-                completion_window="24h",
-                metadata={_LABEL: parcel},
+                input_file_id=file, endpoint="/v1/chat/completions", completion_window="24h", metadata={_LABEL: parcel}
             )
             return _name(made.id)
 

@@ -499,12 +499,7 @@ class _Reader:
             self._chosen(call, args, result, (called_at, span), message)
 
     def _chosen(
-        self,
-        call: ToolCall,
-        args: Mapping[str, object],
-        result: ToolResult,
-        spans: tuple[Span, Span],
-        message: Message,
+        self, call: ToolCall, args: Mapping[str, object], result: ToolResult, spans: tuple[Span, Span], message: Message
     ) -> None:
         span = spans[-1]
         for asked, answer, notes in answers_in(call.name, args, result, span.raw):

@@ -41,12 +41,7 @@ if TYPE_CHECKING:
     from slowwave.retention.erase.subjects import Needle
 
 _UNTYPED = ("cron", "hook", "question")
-_PUT_ASIDE: dict[str, Source] = {
-    "archived": "archived",
-    "backup": "archived",
-    "reset": "reset",
-    "deleted": "deleted",
-}
+_PUT_ASIDE: dict[str, Source] = {"archived": "archived", "backup": "archived", "reset": "reset", "deleted": "deleted"}
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):

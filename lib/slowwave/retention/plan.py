@@ -45,13 +45,7 @@ from slowwave.stores.upkeep import Goes, Looked, UpkeepRules, client_session_set
 class Guards:
     """The guards of one run; what they read of memories is read once."""
 
-    def __init__(
-        self,
-        fleet: Fleet,
-        run: Run,
-        holds: Sequence[Hold],
-        restored: Mapping[str, float],
-    ) -> None:
+    def __init__(self, fleet: Fleet, run: Run, holds: Sequence[Hold], restored: Mapping[str, float]) -> None:
         self.holds = holds
         self._restored = restored
         self._fleet = fleet

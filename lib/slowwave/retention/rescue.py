@@ -129,12 +129,7 @@ def rescue(due: Iterable[Due], run: Context) -> list[str]:
         report.count("rescued", len(added))
         clients = {due.member.session.id: due.client for due in batch}
         report.items += [
-            Item(
-                one.session.id,
-                "rescued",
-                _soon(clients.get(one.session.id, _CLAUDE)),
-                one.session.project,
-            )
+            Item(one.session.id, "rescued", _soon(clients.get(one.session.id, _CLAUDE)), one.session.project)
             for one in added
         ]
         used = rescued_bytes(folder)

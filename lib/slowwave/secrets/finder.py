@@ -394,7 +394,7 @@ _HARMLESS_TAIL = re.compile(
     r"(?:.*[_\-.])?(?:ids?|names?|counts?|types?|ur[il]s?|endpoints?|paths?|files?|fields?|limits?|len(?:gth)?|size|ttl|expiry"
     r"|expires?(?:_?(?:at|in))?|arn|version|usage|used|budget|format|regex|pattern|label|title|description|policy|hash|key_?id"
     r"|prefix|header|window|page|next|cost|price|rate|map|error|reset|kind|scope|status|index|env|var|ref|hint|placeholder)"
-    r"|(?:i[sz]er|s?Count|s?Limit|Id|Name|Type|Url|Path|File|Usage|Budget|Hash|Ref|board|stroke|word|frame|ring|ize|ified)\w*",
+    r"|(?:i[sz]er|s?Count|s?Limit|Id|Name|Type|Url|Path|File|Usage|Budget|Hash|Ref|board|stroke|word|frame|ring|ize|ified)\w*"
 )
 # families that say where a secret stood, not what it is
 _BY_NAME = frozenset(

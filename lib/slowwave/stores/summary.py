@@ -14,17 +14,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.formats import (
-    REFUSALS,
-    Message,
-    Problem,
-    SessionFiles,
-    SessionOrigin,
-    Span,
-    Text,
-    Transcript,
-    parse_time,
-)
+from slowwave.formats import REFUSALS, Message, Problem, SessionFiles, SessionOrigin, Span, Text, Transcript, parse_time
 from slowwave.formats.claude.records import split_typed
 from slowwave.formats.client import RecordDialect, RowDialect, Told
 from slowwave.formats.lines import hash_before, open_regular, read_records

@@ -11,15 +11,7 @@ import msgspec
 
 from slowwave.errors import RefusedError, UsageError
 from slowwave.files import private_folder
-from slowwave.formats import (
-    REFUSALS,
-    SessionFiles,
-    Span,
-    millisecond_time,
-    object_in,
-    parse_time,
-    text_or_empty,
-)
+from slowwave.formats import REFUSALS, SessionFiles, Span, millisecond_time, object_in, parse_time, text_or_empty
 from slowwave.formats.claude import UNKNOWN
 from slowwave.formats.claude.dialect import CLAUDE
 from slowwave.formats.claude.records import ROWS, Node, Tree

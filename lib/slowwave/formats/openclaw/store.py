@@ -299,10 +299,7 @@ def update_store(path: Path, change: Callable[[SessionStore], None]) -> SessionS
 
 
 def update_entry(
-    path: Path,
-    key: str,
-    patch: Callable[[SessionEntry], Mapping[str, object] | None],
-    now_ms: int,
+    path: Path, key: str, patch: Callable[[SessionEntry], Mapping[str, object] | None], now_ms: int
 ) -> SessionEntry | None:
     """Lay a patch over one entry under the store's lock; return the entry, None when there is none.
 

@@ -19,16 +19,7 @@ from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back, st
 from slowwave.jobs.backfill.plan import cover, first_words, plan_backfill, wanted_of
 from slowwave.jobs.backfill.preview import foreseen
 from slowwave.jobs.backfill.shard import Done, ShardReader, reading
-from slowwave.jobs.conclusion import (
-    Began,
-    Ended,
-    begin_note,
-    conclude,
-    conclude_broken,
-    drop_note,
-    followed,
-    title_of,
-)
+from slowwave.jobs.conclusion import Began, Ended, begin_note, conclude, conclude_broken, drop_note, followed, title_of
 from slowwave.jobs.parameters import AS_SET, BackfillParameters, require_together, run_of
 from slowwave.jobs.run import discreet, fetch_answers, hand_over_questions, is_batched, note_account, require_places
 from slowwave.jobs.story import began_of

@@ -137,12 +137,7 @@ class Across:
 class Eraser:
     """One run over one project, or over what belongs to no project."""
 
-    def __init__(
-        self,
-        run: Run,
-        what: What,
-        across: Across | None = None,
-    ) -> None:
+    def __init__(self, run: Run, what: What, across: Across | None = None) -> None:
         self.settings, self.environ, self.clock = run.settings, run.environ, run.clock
         self.now, self.home, self.dry_run = run.clock.now(), run.home, run.dry_run
         self.journals = state_folder(run.environ) / FOLDER
