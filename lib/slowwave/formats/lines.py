@@ -236,9 +236,7 @@ def open_plain(path: Path, problems: list[Problem] | None = None, *, most: int =
     """Open a regular file for reading its plain bytes; a file that only has the name of a compressed one is plain.
 
     ``problems``: damage is appended here; without it, it shows as an end; ``most``: plain bytes behind this many are
-    not needed.
-
-    Raises UnreadableError: missing, no permission, not a regular file, or no room for its plain bytes.
+    not needed. Raises UnreadableError: missing, no permission, not a regular file, or no room for its plain bytes.
     """
     return plain_of(path, open_regular(path), problems, most=most)
 

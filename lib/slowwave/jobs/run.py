@@ -203,12 +203,9 @@ def require_room(folder: Path, size: int) -> None:
 def remove_old(environ: Mapping[str, str], now: datetime, run_id: str) -> int:
     """Remove the files of other runs that last changed more than :data:`KEPT` ago; return how many.
 
-    What a process that is gone had not written to its end goes at once, uncounted.
-
-    ``environ``: the environment; the state folder is taken from here; ``run_id``: the run that is at work, whose files
-    stay whatever their time: its clock may stand somewhere else.
-
-    Raises OSError: the state folder cannot be read or written.
+    What a process that is gone had not written to its end goes at once, uncounted. ``environ``: the environment; the
+    state folder is taken from here; ``run_id``: the run that is at work, whose files stay whatever their time: its
+    clock may stand somewhere else. Raises OSError: the state folder cannot be read or written.
     """
     folder = state_folder(environ) / "runs"
     before = (now - KEPT).timestamp()
@@ -225,9 +222,7 @@ def remove_old(environ: Mapping[str, str], now: datetime, run_id: str) -> int:
 def note_account(report: Report, journal: Path) -> None:
     """Say which command answered in a run and who counted, and what it was charged beyond the answers that were of use.
 
-    Answers that were cut off, refused or unreadable cost as much as others.
-
-    Raises OSError: the journal cannot be read.
+    Answers that were cut off, refused or unreadable cost as much as others. Raises OSError: the journal cannot be read.
     """
     if not journal.exists():
         return

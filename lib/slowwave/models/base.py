@@ -162,10 +162,7 @@ class Account(msgspec.Struct):
 
 
 def read_account(journal: Path) -> Account:
-    """Return the account that a journal holds.
-
-    Raises BudgetSpentError: it is damaged; OSError: it cannot be read.
-    """
+    """Return the account that a journal holds. Raises BudgetSpentError: it is damaged; OSError: it cannot be read."""
     return _account(file_bytes(journal), journal)
 
 

@@ -551,19 +551,13 @@ class Exchange:
         self._client: OpenAI | None = None
 
     def post(self, params: Mapping[str, Any]) -> bytes:
-        """Send the parameters of a chat completion and return the body of the answer.
-
-        Raises Fault: there is none.
-        """
+        """Send the parameters of a chat completion and return the body of the answer. Raises Fault: there is none."""
         with self.faults():
             return self._received(params)
 
     @contextmanager
     def faults(self) -> Generator[None]:
-        """Turn what the packages below raise into faults.
-
-        Raises Fault: the body of the ``with`` got no answer.
-        """
+        """Turn what the packages below raise into faults. Raises Fault: the body of the ``with`` got no answer."""
         import httpx2  # noqa: PLC0415 - only where a model is configured
         import openai  # noqa: PLC0415 - as above
 

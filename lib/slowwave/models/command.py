@@ -260,10 +260,7 @@ def plain(out: bytes) -> Completion:
 
 
 def of_claude(out: bytes) -> Completion:
-    """Return the answer of ``claude --output-format json``.
-
-    Raises Fault: it says that there is none.
-    """
+    """Return the answer of ``claude --output-format json``. Raises Fault: it says that there is none."""
     said = next((one for one in _objects(out) if one.get("type") == "result"), None)
     if said is None:
         return plain(out)
@@ -282,10 +279,7 @@ def of_claude(out: bytes) -> Completion:
 
 
 def of_codex(out: bytes) -> Completion:
-    """Return the answer of ``codex exec --json``: its last message.
-
-    Raises Fault: it says that there is none.
-    """
+    """Return the answer of ``codex exec --json``: its last message. Raises Fault: it says that there is none."""
     text: str | None = None
     usage: Mapping[str, object] = {}
     is_codex = False

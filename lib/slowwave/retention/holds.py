@@ -248,10 +248,7 @@ class Facts(NamedTuple):
 
 
 def read_holds(environ: Mapping[str, str]) -> list[Hold]:
-    """Return all holds, oldest first.
-
-    Raises CorruptStateError: the file does not parse; it never counts as empty.
-    """
+    """Return all holds, oldest first. Raises CorruptStateError: the file does not parse; it never counts as empty."""
     path = data_folder(environ) / FILE
     if not path.exists():
         return []
@@ -267,10 +264,9 @@ def read_holds(environ: Mapping[str, str]) -> list[Hold]:
 def place_hold(environ: Mapping[str, str], at: datetime, *, reason: str, by: str, **what: str) -> Hold:
     """Set a hold and return it.
 
-    ``what``: any of ``project``, ``session``, ``person``, ``since`` and ``until``.
-
-    Raises UsageError: it names nothing, no reason, a person without a letter, or an end before its beginning;
-    CorruptStateError: the holds or the audit log are damaged; OSError: the data folder cannot be written.
+    ``what``: any of ``project``, ``session``, ``person``, ``since`` and ``until``. Raises UsageError: it names nothing,
+    no reason, a person without a letter, or an end before its beginning; CorruptStateError: the holds or the audit log
+    are damaged; OSError: the data folder cannot be written.
     """
     named = {name: text for name, text in what.items() if text}
     if not named:

@@ -376,10 +376,8 @@ class Purger:
     def purge(self, goes: Collection[str]) -> None:
         """Purge every session in which something is hidden; one that is refused keeps no other one.
 
-        ``goes``: keys of sessions that go as a whole.
-
-        Raises CorruptStateError: the audit log or a file of a memory folder is damaged; LockHeldError: another process
-        kept a memory folder locked for too long.
+        ``goes``: keys of sessions that go as a whole. Raises CorruptStateError: the audit log or a file of a memory
+        folder is damaged; LockHeldError: another process kept a memory folder locked for too long.
         """
         if not self._run.dry_run:
             self._begun = dict(self._notes.left())

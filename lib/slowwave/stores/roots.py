@@ -288,9 +288,8 @@ def found_sessions(
 def meant_session(session_id: str, sessions: Iterable[FoundSession]) -> FoundSession:
     """Return the session with this id, or the only one whose id begins with it.
 
-    Main sessions go before those of sub-agents, and of files with one id those with content before empty ones.
-
-    Raises NotFoundError: none or several fit; the message names some.
+    Main sessions go before those of sub-agents, and of files with one id those with content before empty ones. Raises
+    NotFoundError: none or several fit; the message names some.
     """
     known = list(sessions)
     fitting = [s for s in known if s.id == session_id]
@@ -322,9 +321,7 @@ def _latest_of(name: str, sessions: list[FoundSession]) -> list[FoundSession]:
 def newest_session(sessions: Iterable[FoundSession], cwd: str = "") -> FoundSession:
     """Return the main session that was written to last; what is of no known dialect is passed over.
 
-    ``cwd``: only those that work in this folder.
-
-    Raises NotFoundError: there is none.
+    ``cwd``: only those that work in this folder. Raises NotFoundError: there is none.
     """
     main = sorted((s for s in sessions if not s.side and s.size), key=lambda s: s.mtime_ns, reverse=True)
     for session in main:
@@ -431,10 +428,7 @@ class Writers:
         self._writers: dict[str, Writer] = {}
 
     def of(self, dialect: str) -> Writer:
-        """Return the writer of a dialect.
-
-        Raises UsageError: its sessions are only read; the message says why.
-        """
+        """Return the writer of a dialect. Raises UsageError: its sessions are only read; the message says why."""
         if dialect not in self._writers:
             self._writers[dialect] = writer_for(dialect, self.means)
         return self._writers[dialect]
@@ -482,10 +476,7 @@ def known_head(found: FoundSession) -> Head:
 
 @contextmanager
 def held(opened: Opened) -> Generator[Opened]:
-    """Yield a session as long as nobody else may write to it.
-
-    Raises RefusedError: a running client has it open.
-    """
+    """Yield a session as long as nobody else may write to it. Raises RefusedError: a running client has it open."""
     with opened.writer.alone(opened.target):
         yield opened
 

@@ -754,10 +754,7 @@ def files_of(found: FoundSession) -> SessionFiles:
 
 
 def summary_of_whole(found: FoundSession, dialect: str) -> Summary:
-    """Return the summary of a session by reading all of it.
-
-    Raises UnreadableError: a file of it cannot be read.
-    """
+    """Return the summary of a session by reading all of it. Raises UnreadableError: a file of it cannot be read."""
     transcript = by_name(dialect).read(files_of(found))
     summary = Summary(
         dialect,

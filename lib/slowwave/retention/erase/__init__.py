@@ -57,10 +57,7 @@ class Written:
         self._add(_File(name_to_json(path), digest) for path, digest in before.items())
 
     def ended(self, before: Mapping[Path, str]) -> None:
-        """Note what became of these files.
-
-        Raises OSError: as above.
-        """
+        """Note what became of these files. Raises OSError: as above."""
         done = [Changed(str(path), old, now) for path, old in before.items() if (now := digest_of(path)) != old]
         self.changed += done
         self._add(_File(name_to_json(one.path), one.before, one.after) for one in done)
@@ -209,9 +206,8 @@ class Eraser:
     def rewriting(self, *paths: Path) -> Generator[dict[Path, str]]:
         """Note the hashes of files before they are written within, and after.
 
-        What turns out to be left to somebody else is taken out of what is yielded.
-
-        Raises OSError: the state folder cannot be written; then nothing is written within.
+        What turns out to be left to somebody else is taken out of what is yielded. Raises OSError: the state folder
+        cannot be written; then nothing is written within.
         """
         before = {path: digest_of(path) for path in paths}
         self.across.written.begins(before)
@@ -339,10 +335,7 @@ def _changed(files: Iterable[_File]) -> Iterator[Changed]:
 
 
 def digest_of(path: Path) -> str:
-    """Return the SHA-256 of a file of any size, "" when none is there.
-
-    Raises OSError: it cannot be read.
-    """
+    """Return the SHA-256 of a file of any size, "" when none is there. Raises OSError: it cannot be read."""
     try:
         return hash_of(path)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):

@@ -364,9 +364,8 @@ def erase_from_lost(memories: Collection[Path], eraser: Eraser) -> None:
 def erase_from_shared(project: Project, eraser: Eraser) -> None:
     """Take out of a repository the files of this person's shared memories that hold what must go.
 
-    Those of others stay, since their nights would write them again, and so does what is in git's history.
-
-    Raises OSError: a file cannot be read or removed.
+    Those of others stay, since their nights would write them again, and so does what is in git's history. Raises
+    OSError: a file cannot be read or removed.
     """
     try:
         folder = shared_folder(project.root, eraser.settings.memory.shared)
@@ -430,9 +429,8 @@ def _section(path: Path) -> bytes | None:
 def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = ()) -> Report:
     """Take what must go out of what belongs to no project.
 
-    ``more``: folders of a scheduler's own files, with databases that nobody else writes.
-
-    Raises OSError: a folder cannot be written.
+    ``more``: folders of a scheduler's own files, with databases that nobody else writes. Raises OSError: a folder
+    cannot be written.
     """
     state, data = state_folder(eraser.environ), data_folder(eraser.environ)
     others = [scheduler_folder(eraser.environ)]
@@ -504,9 +502,8 @@ def _recorded(memories: Collection[Path]) -> Ranges:
 def refuse_held(projects: Sequence[Project], eraser: Eraser) -> None:
     """Let no session go of which a copy in the trash or the archive is held; asked before anything is done.
 
-    What rests on held sessions stays as well, so that all of them are known from here on.
-
-    Raises CorruptStateError: a manifest of the trash does not parse; OSError: the trash or the archive cannot be read.
+    What rests on held sessions stays as well, so that all of them are known from here on. Raises CorruptStateError: a
+    manifest of the trash does not parse; OSError: the trash or the archive cannot be read.
     """
     eraser.across.held.update(*held_sessions(eraser.holds, projects, eraser.environ).values())
     for _, facts in list(put_by(eraser.environ)) if eraser.holds and eraser.across.sessions else ():
@@ -762,9 +759,8 @@ def held_sessions(
 ) -> dict[str, set[str]]:
     """Return the ids of the sessions that each hold holds, by its own id; what cannot be read is held, too.
 
-    Sub-agents count as sessions: they are held with the session that they go with.
-
-    Raises CorruptStateError: a manifest of the trash does not parse; OSError: the trash or the archive cannot be read.
+    Sub-agents count as sessions: they are held with the session that they go with. Raises CorruptStateError: a manifest
+    of the trash does not parse; OSError: the trash or the archive cannot be read.
     """
     found: dict[str, set[str]] = {hold.id: set() for hold in holds}
     if not holds:

@@ -90,9 +90,8 @@ def plan_own(
 ) -> list[OwnFile]:
     """Return which files below a folder change; ``hashes`` gets the old and new hashes of lines and files.
 
-    Files of hashes come last: by then every new hash is known. Transcripts in the trash keep their length.
-
-    Raises CorruptStateError: the ledger is damaged.
+    Files of hashes come last: by then every new hash is known. Transcripts in the trash keep their length. Raises
+    CorruptStateError: the ledger is damaged.
     """
     changed: dict[Path, OwnFile] = {}
     for path in _files(folder, but):

@@ -429,10 +429,7 @@ class Subjects:
         return f"[erased:pattern:{self._redact.fingerprint(pattern.text)}]"
 
     def hits(self, data: bytes) -> Sequence[Hit]:
-        """Return where subjects stand in ``data``.
-
-        Raises UsageError: a pattern takes too long for it.
-        """
+        """Return where subjects stand in ``data``. Raises UsageError: a pattern takes too long for it."""
         found = sorted(self._hits(data), key=lambda hit: (hit.start, -hit.stop))
         apart: list[Hit] = []
         for hit in found:

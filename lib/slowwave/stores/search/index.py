@@ -61,10 +61,7 @@ def index_path(environ: Mapping[str, str]) -> Path:
 
 
 def open_index(path: Path, warnings: list[str]) -> sqlite3.Connection:
-    """Return the open index at ``path``.
-
-    Raises UnreadableError: no index can be kept there.
-    """
+    """Return the open index at ``path``. Raises UnreadableError: no index can be kept there."""
     try:
         database = _CACHE.open(path, warnings)
     except (OSError, sqlite3.Error) as error:
@@ -171,10 +168,7 @@ def packed(said: list[Said]) -> bytes:
 
 
 def unpacked(body: Any) -> list[Said]:
-    """Return the messages in what the index kept.
-
-    Raises CorruptSegmentError: it is damaged.
-    """
+    """Return the messages in what the index kept. Raises CorruptSegmentError: it is damaged."""
     import zlib  # noqa: PLC0415 - a listing needs no compression
 
     try:
@@ -275,9 +269,8 @@ class SearchIndex:
         """Bring the index up to these sessions; those that are no more leave it.
 
         ``rows``: a listing without filters, so that everything in the folders of its sessions is in it; ``waiting``:
-        told how many bytes belong to sessions that must be looked into, before that is done.
-
-        Raises UnreadableError: the index cannot be written, for example since the disk is full.
+        told how many bytes belong to sessions that must be looked into, before that is done. Raises UnreadableError:
+        the index cannot be written, for example since the disk is full.
         """
         try:
             return self._refresh(rows, waiting)
@@ -581,10 +574,7 @@ def stamp(row: SessionRow, at: tuple[int, int, int, int]) -> bytes:
 
 
 def files_of(row: SessionRow) -> SessionFiles:
-    """Return the files of a session in reading order.
-
-    Raises UnreadableError: its file is gone.
-    """
+    """Return the files of a session in reading order. Raises UnreadableError: its file is gone."""
     if row.parts < 2 or not row.path.endswith(SUFFIX):  # noqa: PLR2004 - one file
         return SessionFiles(row.id, (Path(row.path),))
     found = session_of_path(Path(row.path))
@@ -613,10 +603,7 @@ class ArchivedSources:
         return key in self._known
 
     def stamp_of(self, row: SessionRow) -> bytes:
-        """Return the stamp of a session in the archive.
-
-        Raises UnreadableError: it is there no longer.
-        """
+        """Return the stamp of a session in the archive. Raises UnreadableError: it is there no longer."""
         one, _ = self._found(row)
         first = next((file for file in one.session.files if file.path == row.path), None)
         return stamp(row, (first.size, first.mtime_ns, 0, 0) if first else (0, 0, 0, 0))
