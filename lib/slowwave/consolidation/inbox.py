@@ -26,8 +26,7 @@ from slowwave.errors import CorruptStateError, MovedError, NotFoundError, UsageE
 from slowwave.files import atomic_write, file_bytes, private_folder
 from slowwave.memory import BY_PERSON, DROPS, RETRACTS, Candidate, candidate_id, iso
 from slowwave.memory.book import Memory
-from slowwave.memory.candidates import append_candidates, read_candidates
-from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.candidates import EXTRACTED, append_candidates, read_candidates
 from slowwave.memory.folder import OWN_FOLDER, guarded
 from slowwave.memory.ledger import REVIEW, VERSION, Event
 from slowwave.memory.provenance import ForeignLine

@@ -23,7 +23,7 @@ from slowwave.memory.book import (
     page_of_heading,
     standing_of,
 )
-from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.candidates import EXTRACTED
 from slowwave.memory.folder import INDEX, PAGE, PAGES, TOPICS, fact_line, new_index_file, new_topic_file, page_line
 from slowwave.memory.index import (
     FURTHER,

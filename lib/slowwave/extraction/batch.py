@@ -21,10 +21,9 @@ from slowwave.extraction.selection import NAME as REPEATED
 from slowwave.extraction.session import Read, new_ranges
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory import Candidate, ExtractedRange, iso, name_to_json, printable
-from slowwave.memory.candidates import Notes, append_batches, read_candidates
+from slowwave.memory.candidates import append_batches, read_candidates, write_extraction
 from slowwave.memory.effects import Asked
-from slowwave.memory.extracted import write_extraction
-from slowwave.memory.folder import guarded
+from slowwave.memory.folder import Notes, guarded
 from slowwave.report import Gate, Item, Report
 from slowwave.secrets import Redactor
 from slowwave.settings import Settings

@@ -20,8 +20,8 @@ from slowwave.memory import (
     iso,
     name_to_json,
 )
-from slowwave.memory.candidates import Notes
 from slowwave.memory.dates import dated
+from slowwave.memory.folder import Notes
 from slowwave.reading import Chosen, Meaning, Reading
 from slowwave.secrets import Redactor
 

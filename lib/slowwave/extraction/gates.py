@@ -16,7 +16,7 @@ import msgspec
 from slowwave.extraction.ranges import PartState
 from slowwave.formats import Message, Problem, ToolCall, ToolResult
 from slowwave.memory import iso
-from slowwave.memory.candidates import Notes
+from slowwave.memory.folder import Notes
 from slowwave.report import Gate
 from slowwave.settings import ExtractionSettings
 

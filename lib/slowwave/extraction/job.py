@@ -20,9 +20,8 @@ from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory import name_to_json
 from slowwave.memory.book import read_book
-from slowwave.memory.candidates import read_candidates
+from slowwave.memory.candidates import read_candidates, reconcile
 from slowwave.memory.effects import Asked
-from slowwave.memory.extracted import reconcile
 from slowwave.memory.provenance import look_at_foreign, noted_in, tell
 from slowwave.models.base import LanguageModel
 from slowwave.report import Gate, Report

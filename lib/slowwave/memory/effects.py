@@ -14,7 +14,7 @@ from typing import Protocol
 import msgspec
 
 from slowwave.formats import Problem
-from slowwave.memory.candidates import Notes
+from slowwave.memory.folder import Notes
 from slowwave.memory.ledger import Sighting
 from slowwave.reading import Item
 

@@ -7,7 +7,9 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
 
 from slowwave.errors import LockHeldError, RefusedError, SettingsError, UnreadableError
 from slowwave.files import (
@@ -18,7 +20,10 @@ from slowwave.files import (
     fsync_folder,
     private_folder,
     require_file,
+    write_all,
 )
+from slowwave.formats import Problem
+from slowwave.formats.lines import read_records
 from slowwave.memory import Category
 from slowwave.memory.dates import has_date
 from slowwave.settings import Settings
@@ -380,3 +385,75 @@ def import_into(path: Path, folder: Path) -> bool:
     gap = b"" if not old or old.endswith(b"\n") else end
     atomic_write(target, old + gap + line + end)
     return True
+
+
+# Files of notes beside the ledger.
+
+T = TypeVar("T", bound=msgspec.Struct)
+_encode = msgspec.json.Encoder().encode
+
+
+class Notes(Generic[T]):
+    """A file of notes beside the ledger: an object a line, only ever appended to, and nothing lost that is deleted.
+
+    ``kind``: what a line holds. ``file``: its name.
+    """
+
+    def __init__(self, kind: type[T], file: str) -> None:
+        self._decoder = msgspec.json.Decoder(kind)
+        self._file = file
+
+    def path(self, memory: Path) -> Path:
+        """Return where the notes of a memory folder are."""
+        return memory / OWN_FOLDER / self._file
+
+    def read(self, memory: Path) -> tuple[list[T], list[Problem]]:
+        """Return the notes, oldest first, and what could not be read.
+
+        Raises UnreadableError: the file exists and cannot be opened.
+        """
+        path, problems = self.path(memory), list[Problem]()
+        return [note for _, note in read_records(path, self._decoder, problems)] if path.exists() else [], problems
+
+    def append(self, memory: Path, notes: Iterable[T], *, once: bool = False) -> None:
+        """Add notes in one write.
+
+        ``memory``: the memory folder. ``notes``: what to add. ``once``: leave out what is there already; notes are then
+        hashable. Raises LockHeldError: another process kept the memory folder locked for too long; OSError: the file
+        cannot be written.
+        """
+        wanted = list(dict.fromkeys(notes) if once else notes)
+        if wanted:
+            with guarded(memory):
+                known = set(self.read(memory)[0]) if once else set[T]()
+                lines = [_encode(note) for note in wanted if not once or note not in known]
+                if lines:
+                    append_lines(self.path(memory), lines)
+
+
+def append_lines(path: Path, lines: Sequence[bytes]) -> None:
+    """Append lines in one write, after ending a line that a kill or a full disk left torn; the caller holds the guard.
+
+    Raises OSError: the disk is full or the file is not writable.
+    """
+    data = b"\n".join(lines) + b"\n"
+    is_new = not path.exists()
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o600)
+    try:
+        require_file(path, os.fstat(fd))
+        size = os.fstat(fd).st_size
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            data = b"\n" + data
+        at_fault_point("write", path)
+        try:
+            write_all(fd, data)
+        except OSError:
+            # a full disk: half a line would be told as damage until the next one is written
+            os.ftruncate(fd, size)
+            raise
+        at_fault_point("fsync", path)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    if is_new:
+        fsync_folder(path.parent)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from slowwave.memory import Category
 from slowwave.memory.authors import part_key
 from slowwave.memory.book import DECISIONS, SECTION, WORKING, Book, Memory, Standing, heading_on, own_line
-from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.candidates import EXTRACTED
 from slowwave.memory.folder import INDEX, LOG, PAGE, PAGES, POINTER, pointer_line, title_of_file
 from slowwave.memory.ledger import IndexEntry, line_hash
 from slowwave.memory.pages import (

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from slowwave.memory.candidates import EXTRACTED, SECTION
 from slowwave.memory.dates import day_of_heading
-from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import SECTION
 from slowwave.memory.folder import INDEX, PAGES, new_topic_file
 from slowwave.memory.ledger import line_hash
 

@@ -32,9 +32,8 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.hostile import plain, visible
 from slowwave.memory import iso, name_to_json
 from slowwave.memory.book import Book, read_book
+from slowwave.memory.candidates import EXTRACTED, shown_before
 from slowwave.memory.candidates import FILE as CANDIDATES
-from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import shown_before
 from slowwave.memory.folder import INDEX, OWN_FOLDER, PAGES, guarded, new_topic_file, read_or_none, read_texts
 from slowwave.memory.ledger import Writer, line_hash
 from slowwave.memory.pages import own_lines, split, standing_lines, statements

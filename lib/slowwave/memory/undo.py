@@ -19,8 +19,7 @@ from pathlib import Path
 from slowwave.errors import CorruptStateError, NotFoundError, RefusedError
 from slowwave.memory import iso
 from slowwave.memory.book import Book, Memory, replay
-from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import add_lines
+from slowwave.memory.candidates import EXTRACTED, add_lines
 from slowwave.memory.folder import INDEX, STATE_FILE, digest, read_or_none
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import VERSION, Event, parse_ledger, undone_in

@@ -21,7 +21,7 @@ from slowwave.memory import (
     SessionRef,
     candidate_id,
 )
-from slowwave.memory.extracted import write_extraction
+from slowwave.memory.candidates import write_extraction
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings, Settings
 from slowwave.stores.projects import Project

@@ -14,7 +14,7 @@ from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError, UnreadableError
 from slowwave.memory import ExtractedRange
 from slowwave.memory.book import read_book
-from slowwave.memory.extracted import write_extraction
+from slowwave.memory.candidates import write_extraction
 from slowwave.memory.folder import LOCK_FILE, STATE_FILE, visible_files
 from slowwave.memory.undo import undo
 from slowwave.settings import ConsolidationSettings

@@ -29,10 +29,19 @@ from slowwave.journal import Form, read_note
 from slowwave.locks import remove_leftovers
 from slowwave.memory import Candidate, ExtractedRange, name_from_json
 from slowwave.memory.book import read_book
+from slowwave.memory.candidates import (
+    EXTRACTED,
+    SECTION,
+    bring_up_to_date,
+    candidate_line,
+    candidates_path,
+    day_of,
+    lines_of,
+    read_candidates,
+    remove_lines,
+    without_shown,
+)
 from slowwave.memory.candidates import FILE as CANDIDATES
-from slowwave.memory.candidates import candidates_path, lines_of, read_candidates
-from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import SECTION, bring_up_to_date, candidate_line, day_of, remove_lines, without_shown
 from slowwave.memory.folder import OWN_FOLDER, digest, guarded, is_bare, read_or_none, remove_bare
 from slowwave.quantities import counted as number_of
 from slowwave.report import Item, Report, Span

@@ -15,11 +15,9 @@ from slowwave.files import ASKS, REPORT, at_fault_point, atomic_write, file_byte
 from slowwave.memory import Candidate, name_to_json
 from slowwave.memory.authors import FILE as WRITES
 from slowwave.memory.book import replay
+from slowwave.memory.candidates import EXTRACTED, candidate_line, read_candidates, read_shown, remove_lines
 from slowwave.memory.candidates import FILE as CANDIDATES
-from slowwave.memory.candidates import candidate_line, read_candidates
-from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import SHOWN_FILE as SHOWN
-from slowwave.memory.extracted import read_shown, remove_lines
+from slowwave.memory.candidates import SHOWN_FILE as SHOWN
 from slowwave.memory.folder import OWN_FOLDER, digest
 from slowwave.memory.ledger import FILE as LEDGER_FILE
 from slowwave.memory.ledger import PATH as LEDGER
