@@ -6,7 +6,7 @@ it waits in the inbox.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from slowwave.extraction.candidates import MAX_TEXT, Note
@@ -48,6 +48,9 @@ _QUESTION_CHARS = 150
 _SHORTEST_SUBJECT = 3
 _LEAST_EXPLAINED = 4
 _ENDS = (".", "!", "?", "\u3002")
+_STOPS = ".!?\u2026,;:\u2013\u2014-(\u3002\uff01\uff1f\uff0c\uff1b\uff1a\u3001"
+# lines of so many are mostly wrapped by a program
+_MARGIN = 60
 _MARKUP = re.compile(r"^[>\s]+|^(?:#{1,6}\s+)")
 # "1024**2" and "__init__" are no emphasis
 _STRONG = re.compile(
@@ -65,9 +68,30 @@ def plain(text: str) -> str:
     return " ".join(_LINK.sub(r"\1", bare).split())
 
 
+def on_one_line(statement: Statement) -> str:
+    """Return the words of a statement without marks of Markdown, those of different lines apart.
+
+    A line that reaches the margin was wrapped; what stands on a shorter one and has no stop ends with it.
+    """
+    typed = None
+    if statement.said.speaker == "person":
+        typed = re.search(r"\s+".join(map(re.escape, statement.text.split())), statement.said.own)
+    lines = [" ".join(line.split()) for line in typed[0].split("\n")] if typed else [statement.text]
+    return plain(_apart((one, len(one) < _MARGIN) for one in lines))
+
+
+def _apart(pieces: Iterable[tuple[str, bool]]) -> str:
+    """Return pieces in a row, with a semicolon where one ends that has no stop; each with whether it ends."""
+    told, is_end = "", False
+    for piece, ends in pieces:
+        told = f"{told}{';' if is_end and told[-1:] not in _STOPS else ''} {piece}".strip()
+        is_end = ends
+    return told
+
+
 def standing(statement: Statement) -> str:
     """Return the words of a statement with what they need to be understood alone."""
-    text = plain(statement.text)
+    text = on_one_line(statement)
     if points_back(text) and statement.before:
         before = plain(sentences(statement.before)[-1])
         if len(before) + len(text) < MOST_CHARS and not is_small_talk(before):
@@ -252,11 +276,11 @@ def _with_others(every: Sequence[Statement], worth: Sequence[float], at: int) ->
     alone = every[at].text
     is_led = points_back(alone) or refers_back(alone) or len(contents_of(alone)) < _LEAST_EXPLAINED
     told = [
-        plain(one.text)
+        on_one_line(one)
         for number, one in enumerate(every)
         if number == at or worth[number] >= _PASSING or (is_led and number == at - 1)
     ]
-    return " ".join(one for one in told if contents_of(one))
+    return _apart((one, True) for one in told if contents_of(one))
 
 
 def _told(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
