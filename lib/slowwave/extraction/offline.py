@@ -107,18 +107,24 @@ def standing(statement: Statement) -> str:
 def choice(chosen: Chosen) -> str:
     """Return what was chosen in a dialog with what it needs to be understood: what was asked, and what it means.
 
-    The question says what it is about. Where it says next to nothing ("Which one?"), the dialog's title and what the
-    option was said to mean take its place. Of the meaning there are as many sentences as there is room for.
+    Where the dialog has a title and the option was said to mean something, these lead, and what was asked stands behind
+    them, unless it says next to nothing ("Which one?"). Else the question says what it is about. Of the meaning there
+    are as many sentences as there is room for.
     """
     question, title = _asking(plain(chosen.question)), plain(chosen.header)
     options = [(_RECOMMENDED.sub("", plain(one.label)), plain(one.description)) for one in chosen.chosen]
-    if title and len(options) == 1 and options[0][1] and len(contents_of(question)) < _LEAST_EXPLAINED:
+    if title and len(options) == 1 and options[0][1]:
         ((label, meaning),) = options
-        return _with_room(f"{title}: {label}{'' if label.endswith(_ENDS) else '.'}", meaning, " {}")
+        lead = f"{title}: {label}{'' if label.endswith(_ENDS) else '.'}"
+        behind = f" (asked: {question})" if len(contents_of(question)) >= _LEAST_EXPLAINED else ""
+        told = _fitting(meaning, MAX_TEXT - len(lead) - len(behind) - 1)
+        return f"{lead} {told}{behind}" if told else f"{lead} {_fitting(meaning, MAX_TEXT - len(lead) - 1)}".strip()
     if title and len(title) + len(question) < _QUESTION_CHARS and title.casefold() not in question.casefold():
         question = f"{title}: {question}"
     if len(options) == 1:
-        return _with_room(f"{question} \u2192 {options[0][0]}", options[0][1], " ({})")
+        ((label, meaning),) = options
+        told = _fitting(meaning, MAX_TEXT - len(question) - len(label) - 6)
+        return f"{question} \u2192 {label}{f' ({told})' if told else ''}"
     answers = [f"{label} ({meaning})" if meaning else label for label, meaning in options]
     if answers:
         return f"{question} \u2192 {'; '.join(answers)}"
@@ -148,15 +154,15 @@ def _with_end(text: str, answer: str) -> str:
     return f"{text} {first}{between} {last}".strip()
 
 
-def _with_room(text: str, meaning: str, form: str) -> str:
-    """Return a text with as many sentences of a meaning behind it as there is room for, at least one that fits."""
+def _fitting(text: str, room: int) -> str:
+    """Return as many sentences of a text as fit into so many characters, from its first one on."""
     told = ""
-    for sentence in sentences(meaning):
+    for sentence in sentences(text):
         longer = f"{told} {sentence}".strip()
-        if len(text) + len(form.format(longer)) > MAX_TEXT:
+        if len(longer) > room:
             break
         told = longer
-    return text + form.format(told) if told else text
+    return told
 
 
 # what nobody typed can be a fact about the project or a way of working, never somebody's wish

@@ -73,8 +73,8 @@ def test_a_choice_that_was_asked_in_a_word_is_told_by_its_title_and_its_meaning(
         "Plan format: Free text. The plan is stored as text that people read. Simpler to write."
     )
     assert chosen("For the plan, should it be stored as JSON or as text?", option.label, option, header="Format") == (
-        "Format: For the plan, should it be stored as JSON or as text? \u2192 Free text"
-        " (The plan is stored as text that people read. Simpler to write.)"
+        "Format: Free text. The plan is stored as text that people read. Simpler to write."
+        " (asked: For the plan, should it be stored as JSON or as text?)"
     )
     # what is meant is cut behind a sentence
     option = Option("Text", f"The plan is stored as text that people read. {'It is long. ' * 22}{'and longer ' * 9}")
