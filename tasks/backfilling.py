@@ -10,9 +10,9 @@ from prefect.artifacts import create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 
+from slowwave.jobs.backfill import UNFINISHED, Begun, at_once, begin, lead
 from slowwave.jobs.backfill.landing import land_shard
 from slowwave.jobs.backfill.plan import table_of
-from slowwave.jobs.backfill.run import UNFINISHED, Begun, at_once, begin, lead
 from slowwave.jobs.backfill.shard import Done, ShardReader, reading
 from slowwave.jobs.conclusion import Ended, outcome_of
 from slowwave.jobs.parameters import Action, BackfillParameters

@@ -22,7 +22,7 @@ from prefect.logging.handlers import APILogHandler
 from slowwave.jobs.run import discreet_error
 from slowwave.observability.progress import LeftBy, Watcher, watched_by, watcher
 from slowwave.observability.telemetry import ROOT, LoggedStages, heard_by, is_told
-from slowwave.secrets.redactor import logger_of
+from slowwave.secrets import logger_of
 
 # what Prefect calls a run that nobody has named: "brave-otter"
 _UNNAMED = re.compile(r"[a-z]+-[a-z]+")

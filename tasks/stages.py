@@ -44,7 +44,7 @@ from slowwave.observability.progress import watcher
 from slowwave.observability.telemetry import ROOT
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog
-from slowwave.secrets.redactor import logger_of
+from slowwave.secrets import logger_of
 from tasks.runs import RETRIES, discreet_errors, logged, name_run, progress, repeatable
 
 log = logger_of(f"{ROOT}.tasks")

@@ -17,24 +17,24 @@ MOST_LINES = 1000
 # How many files a package may have: new code goes into the module that has its concept. The others are not folded yet.
 MOST_FILES = {
     "cli": 21,
-    "compaction": 14,
+    "compaction": 13,
     "consolidation": 25,
     "extraction": 24,
-    "formats": 45,
-    "jobs": 17,
-    "memory": 27,
+    "formats": 42,
+    "jobs": 16,
+    "memory": 21,
     "models": 5,
     "observability": 7,
-    "reading": 4,
-    "retention": 17,
+    "reading": 3,
+    "retention": 16,
     "samples": 1,
-    "secrets": 11,
+    "secrets": 9,
     "service": 6,
-    "shell": 5,
-    "stores": 18,
+    "shell": 3,
+    "stores": 15,
 }
 # and the library in all
-MOST_FILES_IN_ALL = 260
+MOST_FILES_IN_ALL = 240
 
 # The only modules of the library that may name Prefect; each of them does so inside a function.
 PREFECT_ALLOWED = {

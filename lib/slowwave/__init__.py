@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from slowwave.formats.model import Message, Text, ToolCall, Transcript
+    from slowwave.formats import Message, Text, ToolCall, Transcript
     from slowwave.formats.writing import Compaction, Draft
     from slowwave.library import Dreaming, Sessions, context_of, read_session
 
@@ -31,11 +31,11 @@ _PLACES = {
     "Compaction": "formats.writing",
     "Draft": "formats.writing",
     "Dreaming": "library",
-    "Message": "formats.model",
+    "Message": "formats",
     "Sessions": "library",
-    "Text": "formats.model",
-    "ToolCall": "formats.model",
-    "Transcript": "formats.model",
+    "Text": "formats",
+    "ToolCall": "formats",
+    "Transcript": "formats",
     "context_of": "library",
     "read_session": "library",
 }

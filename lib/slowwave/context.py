@@ -78,11 +78,9 @@ def given_again(
 ) -> str:
     """Return the options with which a command finds what a run worked on, each after a blank; "" where it needs none.
 
-    Args:
-        stores: the stores that were named instead of the home's.
-        config: the settings file that was named, or None.
-        overrides: settings that were given for the run, as ``section.key=value``.
-        memory: the memory folder that was named instead of a store's, or None.
+    ``stores``: the stores that were named instead of the home's. ``config``: the settings file that was named, or None.
+    ``overrides``: settings that were given for the run, as ``section.key=value``. ``memory``: the memory folder that
+    was named instead of a store's, or None.
     """
     options = [("--store", str(store)) for store in stores]
     options += [("--config", str(config))] if config else []

@@ -254,10 +254,9 @@ def move_file(source: Path, target: Path) -> None:
     """Move ``source`` to ``target``; mode and modification time stay.
 
     A second name is made first and the old one removed afterwards, so that a kill in between leaves both; calling it
-    again then finishes the move.
-
-    Raises FileExistsError: another file is at ``target``; MovedError: somebody wrote to it while it was copied to
-    another file system; it stays where it is; OSError: the file cannot be read, written or removed.
+    again then finishes the move. Raises FileExistsError: another file is at ``target``; MovedError: somebody wrote to
+    it while it was copied to another file system; it stays where it is; OSError: the file cannot be read, written or
+    removed.
     """
     copied: _Stamp | None = None
     at_fault_point("link", target)

@@ -51,10 +51,7 @@ def read_note(path: Path, form: Form[T]) -> T | None:
 class Journal(Generic[T]):
     """The notes of one kind, a file each.
 
-    Args:
-        folder: where they are; made when something is first noted.
-        form: what they are.
-        suffix: of their names.
+    ``folder``: where they are; made when something is first noted. ``form``: what they are. ``suffix``: of their names.
     """
 
     def __init__(self, folder: Path, form: Form[T], suffix: str = ".json") -> None:

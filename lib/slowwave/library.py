@@ -15,19 +15,27 @@ from slowwave.consolidation.lock import held as held_by_dream
 from slowwave.context import Clock, SystemClock
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.files import atomic_write, private_folder
+from slowwave.formats import Message, SessionFiles, Transcript
 from slowwave.formats.cersei.dialect import Cersei, Mode
 from slowwave.formats.changes import PART_BYTES
 from slowwave.formats.client import Dialect
-from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.registry import CLIENTS, by_name, read_for_context
 from slowwave.formats.sessions import FoundSession, Known, Place, StoredSession, StoreProblem, Walk
 from slowwave.formats.writing import Compaction, Content, Draft, Means, checked, new_uuid
 from slowwave.memory.folder import STATE_FILE
 from slowwave.report import Gate
 from slowwave.settings import Settings
-from slowwave.stores.roots import meant_session, newest_session, read_head, session_of_path
+from slowwave.stores.roots import (
+    Opened,
+    Writers,
+    held,
+    known_head,
+    meant_session,
+    newest_session,
+    read_head,
+    session_of_path,
+)
 from slowwave.stores.summary import SessionRow, StoredRow, resolve, scan, stored_row
-from slowwave.stores.writers import Opened, Writers, held, known_head
 
 
 class Sessions:

@@ -230,14 +230,14 @@ class CompactionSettings(_Section, frozen=True):
         Annotated[int, Meta(ge=0)] | None,
         Meta(
             description="Compact when less than this is left of the window (OpenClaw: at least 20,000); unset: as"
-            " the client's own settings say, else 16,384",
+            " the client's own settings say, else 16,384"
         ),
     ] = None
     keep_recent_tokens: Annotated[
         Annotated[int, Meta(ge=0)] | None,
         Meta(
             description="About this many of the newest tokens stay as they are; unset: as the client's own settings"
-            " say, else 20,000 (Cersei: its 10 newest messages)",
+            " say, else 20,000 (Cersei: its 10 newest messages)"
         ),
     ] = None
     threshold: Annotated[
@@ -460,11 +460,7 @@ _NOT_SETTINGS = {"SLOWWAVE_CONFIG"}
 
 
 def load_settings(
-    environ: Mapping[str, str],
-    *,
-    config: Path | None = None,
-    overrides: Sequence[str] = (),
-    cwd: Path | None = None,
+    environ: Mapping[str, str], *, config: Path | None = None, overrides: Sequence[str] = (), cwd: Path | None = None
 ) -> Settings:
     """Return the settings that hold for a run.
 

@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from slowwave.jobs.backfill.run import run_backfill
+from slowwave.jobs.backfill import run_backfill
 from slowwave.jobs.parameters import BackfillParameters
 
 sys.path.insert(0, str(Path(__file__).parents[2]))

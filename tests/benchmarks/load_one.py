@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.registry import detect
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from slowwave.compaction.items import read_session
 from slowwave.compaction.plan import Budget, NoPlan, planned
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 
 
 def main() -> None:

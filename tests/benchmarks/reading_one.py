@@ -3,10 +3,10 @@
 import sys
 from pathlib import Path
 
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.registry import detect
 from slowwave.reading.session import read
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 
 
 def main() -> None:

@@ -9,7 +9,7 @@ from measure import Row, compared, cpu_of
 from rows_store import SHORT, bare_walk
 from sessions_data import VERSION, Maker, claude_lines, fleet
 
-from slowwave.formats.model import SessionFiles, SessionOrigin
+from slowwave.formats import SessionFiles, SessionOrigin
 from slowwave.formats.sessions import StoredSession
 from slowwave.quantities import ByteCount, Count, Period
 from slowwave.retention.holds import Fleet

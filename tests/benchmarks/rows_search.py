@@ -17,8 +17,8 @@ from measure import Row, cpu_of_call, seconds
 from slowwave.settings import load_settings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import list_sessions
+from slowwave.stores.search import search
 from slowwave.stores.search.index import SearchIndex
-from slowwave.stores.search.ranking import search
 from slowwave.stores.search.words import terms_of
 from slowwave.stores.summary import SessionRow
 

@@ -16,9 +16,9 @@ import orjson
 from slowwave.compaction.items import read_session
 from slowwave.compaction.plan import Budget, planned
 from slowwave.context import Run, SystemClock, new_run_id
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
+from slowwave.jobs.backfill import begin, end
 from slowwave.jobs.backfill.landing import land_shard
-from slowwave.jobs.backfill.run import begin, end
 from slowwave.jobs.backfill.shard import run_shard
 from slowwave.jobs.parameters import BackfillParameters
 from slowwave.jobs.story import run_job

@@ -12,7 +12,7 @@ from slowwave.compaction.book import MOST_FAILURES, Breaker, content_stamp, read
 from slowwave.compaction.plan import is_over_share, warning_level
 from slowwave.compaction.summary import compact_prompt, keep_index, rounds, snip, wrapped_summary
 from slowwave.compaction.tokens import CERSEI, context_window
-from slowwave.formats.model import Message
+from slowwave.formats import Message
 from tests.unit.compaction.job.talks import Talk, compacted, job
 from tests.unit.compaction.messages import answer, result, user
 

@@ -13,7 +13,7 @@ import pytest
 
 from slowwave.consolidation.gates import changed_since, read_state, render_state, session_gate, time_gate
 from slowwave.consolidation.lock import held, refusal
-from slowwave.formats.model import SessionFiles, SessionKind
+from slowwave.formats import SessionFiles, SessionKind
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.folder import LOCK_FILE, STATE_FILE
 

@@ -2,9 +2,9 @@
 
 from slowwave.extraction.gates import Progress, progress_of, session_gates
 from slowwave.extraction.model.operations import parse_reply
+from slowwave.formats import Span, Text, ToolCall
 from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import Span, Text, ToolCall
-from slowwave.memory.extracted import add_lines, fact_line
+from slowwave.memory.candidates import add_lines, fact_line
 from slowwave.settings import ExtractionSettings
 
 SPAN = Span(0, 1, 0, b"{}")

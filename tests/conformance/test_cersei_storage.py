@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from slowwave.context import FixedClock
+from slowwave.formats import SessionFiles
 from slowwave.formats.cersei.dialect import CERSEI, CerseiTranscript
 from slowwave.formats.changes import append_record
-from slowwave.formats.model import SessionFiles
 from slowwave.library import Sessions
 from slowwave.stores.projects import spelled
 from slowwave.stores.roots import session_of_path

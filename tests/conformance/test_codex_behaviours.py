@@ -8,7 +8,7 @@ from pathlib import Path
 
 from slowwave.formats.codex import find_rollout, thread_name
 from slowwave.formats.codex.dialect import CODEX
-from slowwave.formats.codex.messages import SUMMARY_PREFIX
+from slowwave.formats.codex.records import SUMMARY_PREFIX
 from slowwave.formats.sessions import session_id
 from tests.unit.formats.codex_files import (
     THREAD,

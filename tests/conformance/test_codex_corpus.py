@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 import zstandard
 
+from slowwave.formats import Injected, SessionFiles, Text, ToolCall, ToolResult
 from slowwave.formats.codex.dialect import CODEX, CodexTranscript
-from slowwave.formats.codex.messages import CodexMessage
-from slowwave.formats.codex.records import KNOWN_ITEMS
-from slowwave.formats.model import Injected, SessionFiles, Text, ToolCall, ToolResult
+from slowwave.formats.codex.records import KNOWN_ITEMS, CodexMessage
 from slowwave.formats.registry import detect
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "codex"

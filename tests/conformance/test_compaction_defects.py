@@ -14,7 +14,7 @@ from slowwave.compaction.book import read_book
 from slowwave.compaction.items import read_session
 from slowwave.compaction.story import compact_one
 from slowwave.errors import CorruptStateError, SlowwaveError
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report
 from tests.properties import compaction_scan as scan

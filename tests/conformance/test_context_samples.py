@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.claude.dialect import CLAUDE, context_of
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.registry import detect
 
 SAMPLES = sorted((Path(__file__).parents[1] / "samples" / "claude").glob("*.jsonl"))

@@ -11,6 +11,7 @@ import pytest
 
 from slowwave.context import FixedClock
 from slowwave.errors import UnreadableError
+from slowwave.formats import Message, Origin, SessionFiles, Text
 from slowwave.formats.crabtalk import write as crabtalk
 from slowwave.formats.crabtalk.dialect import (
     CRABTALK,
@@ -23,7 +24,6 @@ from slowwave.formats.crabtalk.dialect import (
 )
 from slowwave.formats.crabtalk.write import CrabtalkWriter, latest_file
 from slowwave.formats.messages import PlainMessage, normal_form
-from slowwave.formats.model import Message, Origin, SessionFiles, Text
 from slowwave.formats.writing import Compaction, Draft, Means, Target
 
 NOW = datetime(2026, 2, 25, 10, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from slowwave.formats.model import Span
+from slowwave.formats import Span
 from slowwave.formats.openclaw.dialect import MISSING, Repaired, repaired
 from slowwave.formats.pi.dialect import Said
 from slowwave.formats.pi.records import DECODER, entry_of

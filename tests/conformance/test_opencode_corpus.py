@@ -10,8 +10,8 @@ import pytest
 
 from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
+from slowwave.formats import Injected, SessionFiles, Text, Thinking, ToolCall, ToolResult
 from slowwave.formats.database import RowReader
-from slowwave.formats.model import Injected, SessionFiles, Text, Thinking, ToolCall, ToolResult
 from slowwave.formats.opencode.dialect import OPENCODE
 from slowwave.formats.registry import detect
 from slowwave.memory.candidates import read_candidates

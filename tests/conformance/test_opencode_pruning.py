@@ -3,7 +3,7 @@
 from slowwave.compaction.items import items_of
 from slowwave.compaction.plan import CLEARED, Pruning, cleared, prune
 from slowwave.compaction.tokens import OPENCODE
-from slowwave.formats.model import Message
+from slowwave.formats import Message
 from tests.unit.compaction.messages import answer, result, summary, user
 
 OUTPUT = "x" * 40_000  # ten thousand tokens

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.pi.dialect import PI, PiTranscript, said, session_entries
 from slowwave.formats.pi.records import parts_of
 

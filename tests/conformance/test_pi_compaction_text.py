@@ -9,7 +9,7 @@ from slowwave.compaction.files import of_calls
 from slowwave.compaction.items import ContextTokens, Item, item_of
 from slowwave.compaction.plan import Budget, Plan
 from slowwave.compaction.summary import NO_HISTORY, SECTIONS, ULID_SEPARATOR, flat, joined, requests
-from slowwave.formats.model import Message, Other, Text, Thinking, ToolCall
+from slowwave.formats import Message, Other, Text, Thinking, ToolCall
 from tests.unit.compaction.messages import answer, message, result, user
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.pi.dialect import PI
 from tests.unit.formats.pi_files import HEADER, Session, read
 

@@ -10,7 +10,7 @@ import pytest
 
 from slowwave.compaction.items import Item, context_tokens, pi_items
 from slowwave.compaction.plan import KEEP_RECENT_TOKENS, Budget, Plan, find_cut, prepare
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.pi.dialect import PI
 from slowwave.formats.pi.records import Entry, Loaded, path_of
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from slowwave.formats.model import SessionFiles, ToolResult
+from slowwave.formats import SessionFiles, ToolResult
 from slowwave.formats.pi.dialect import PI
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"

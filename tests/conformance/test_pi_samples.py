@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.registry import detect
 
 ROOT = Path(__file__).parents[1] / "samples"

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import SessionFiles, ToolCall, ToolResult
 from slowwave.formats.claude.dialect import CLAUDE, ClaudeTranscript
-from slowwave.formats.model import SessionFiles, ToolCall, ToolResult
 from slowwave.formats.registry import detect
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "claude-code"

@@ -17,8 +17,8 @@ from slowwave.compaction.summary import SECTIONS, ULID_SEPARATOR, Part, flat, jo
 from slowwave.compaction.tokens import rule_of
 from slowwave.context import FixedClock
 from slowwave.errors import UsageError
+from slowwave.formats import SessionFiles, Text, ToolCall
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles, Text, ToolCall
 from slowwave.formats.ulid import is_ulid
 from slowwave.formats.ulid.dialect import ULID, UlidTranscript
 from slowwave.formats.ulid.write import UlidWriter

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats import Message, SessionFiles, Transcript
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import part_name
 

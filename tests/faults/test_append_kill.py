@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from slowwave import files
+from slowwave.formats import Problem
 from slowwave.formats.changes import append_forking, append_record, rewrite_without
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import Problem
 from slowwave.formats.tail import lines_backward
 
 ROUNDS = 200 if os.environ.get("DRILLS") == "full" else 15

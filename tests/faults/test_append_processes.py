@@ -9,9 +9,9 @@ import msgspec
 import pytest
 
 from slowwave.errors import MovedError
+from slowwave.formats import Problem
 from slowwave.formats.changes import append_forking, append_record, rewrite_without
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import Problem
 from slowwave.formats.sessions import numbered_parts
 from slowwave.library import Sessions
 

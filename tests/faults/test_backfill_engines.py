@@ -14,9 +14,8 @@ import psutil
 import pytest
 
 from slowwave.errors import UsageError
-from slowwave.jobs.backfill import plan
+from slowwave.jobs.backfill import begin, lead, plan
 from slowwave.jobs.backfill.landing import land_shard
-from slowwave.jobs.backfill.run import begin, lead
 from slowwave.jobs.backfill.shard import places_of, reading
 from slowwave.report import Report
 from tests.unit.jobs.backfill.rig import World, filled

@@ -19,9 +19,8 @@ from pathlib import Path
 import pytest
 
 from slowwave import files
-from slowwave.jobs.backfill import plan
+from slowwave.jobs.backfill import plan, run_backfill
 from slowwave.jobs.backfill.folder import Folder, backfills_folder
-from slowwave.jobs.backfill.run import run_backfill
 from slowwave.jobs.parameters import BackfillParameters
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.observability.progress import LeftBy, watched_by

@@ -20,7 +20,7 @@ from slowwave import files
 from slowwave.cli import main
 from slowwave.memory.book import read_book
 from slowwave.memory.evidence import totals, verify
-from slowwave.retention.erase.eraser import digest_of
+from slowwave.retention.erase import digest_of
 from slowwave.stores.archive.pack import PackedSession, Wanted, write_pack
 from tests.faults import calls
 from tests.faults.killed import killed_at

@@ -13,10 +13,9 @@ import pytest
 
 from slowwave.cli import main, sessions_context
 from slowwave.errors import UnreadableError
-from slowwave.formats import lines
+from slowwave.formats import Problem, Span, lines
 from slowwave.formats import lines as record_lines
 from slowwave.formats.lines import LONG_LINE_BYTES, raw_lines, read_records
-from slowwave.formats.model import Problem, Span
 from slowwave.formats.registry import NAMES
 from slowwave.formats.tail import lines_backward
 from slowwave.jobs import story

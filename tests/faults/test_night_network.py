@@ -9,9 +9,9 @@ import pytest
 
 from slowwave.cli.status import of_nights
 from slowwave.extraction.model.job import LEFT
-from slowwave.jobs.run import journal_of
 from slowwave.jobs.status import lately
 from slowwave.memory.candidates import read_candidates
+from slowwave.models import journal_of
 from slowwave.models.base import Account, read_account
 from tests.faults.night_town import Town
 from tests.model_server.nights import fact, told

@@ -12,12 +12,11 @@ from unittest.mock import patch
 import msgspec
 
 from slowwave.errors import SlowwaveError
-from slowwave.formats import tail
+from slowwave.formats import Message, Origin, Problem, Role, SessionFiles, SessionKind, Span, Transcript, tail
 from slowwave.formats.changes import rewrite_without
 from slowwave.formats.client import TailDialect
 from slowwave.formats.lines import read_records
 from slowwave.formats.messages import normal_form, words_in
-from slowwave.formats.model import Message, Origin, Problem, Role, SessionFiles, SessionKind, Span, Transcript
 from slowwave.formats.registry import NAMES, by_name, sniff
 from slowwave.formats.sessions import FoundFile, FoundSession
 from slowwave.formats.tail import find_last, line_around, lines_backward

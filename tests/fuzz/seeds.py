@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+from slowwave.formats import ToolCall
 from slowwave.formats.cersei import write as cersei
-from slowwave.formats.model import ToolCall
 from slowwave.formats.registry import NAMES
 from tests.fuzz.layout import SEPARATOR
 from tests.unit.formats import claude_files, codex_files, opencode_files, pi_files

@@ -8,8 +8,8 @@ from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.model.job import LEFT
 from slowwave.formats.sessions import StoredSession
+from slowwave.memory import Candidate
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.model import Candidate
 from slowwave.models.base import Meter
 from slowwave.models.client import OpenAIModel
 from slowwave.report import Report

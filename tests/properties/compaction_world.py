@@ -7,7 +7,7 @@ from typing import Any
 from slowwave.compaction.book import Compacting
 from slowwave.compaction.items import read_session
 from slowwave.compaction.story import compact_sessions
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report
 from slowwave.stores.projects import Project

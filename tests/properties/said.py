@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from slowwave.formats.model import Block, Text, Thinking, ToolCall, ToolResult
+from slowwave.formats import Block, Text, Thinking, ToolCall, ToolResult
 from slowwave.formats.writing import Block as Written
 from slowwave.formats.writing import Draft
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import SessionFiles
 from slowwave.formats import tail as formats_tail
-from slowwave.formats.cersei import records as cersei_tail
-from slowwave.formats.model import SessionFiles
+from slowwave.formats.cersei import dialect as cersei_tail
 from slowwave.formats.registry import by_name, read_for_context
 from tests.properties.damage import damaged
 from tests.properties.test_tail_context import forms

@@ -15,7 +15,7 @@ from slowwave.compaction.items import read_session
 from slowwave.compaction.story import compact_sessions
 from slowwave.compaction.summary import by_ledger
 from slowwave.context import FixedClock
-from slowwave.formats.model import Message, SessionFiles
+from slowwave.formats import Message, SessionFiles
 from slowwave.formats.registry import sniff
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report

@@ -12,7 +12,7 @@ from slowwave.compaction.items import Item, items_of, pi_items
 from slowwave.compaction.plan import Budget, NoPlan, Plan, find_cut, prepare
 from slowwave.compaction.summary import keep_index, rounds, snip
 from slowwave.compaction.tokens import PI
-from slowwave.formats.model import Message
+from slowwave.formats import Message
 from tests.unit.compaction.messages import answer, result, user
 from tests.unit.formats.pi_files import Session, call
 

@@ -18,7 +18,7 @@ from slowwave.compaction.book import read_book
 from slowwave.compaction.items import read_session
 from slowwave.compaction.story import compact_sessions
 from slowwave.errors import UsageError
-from slowwave.formats.model import Message, SessionFiles
+from slowwave.formats import Message, SessionFiles
 from slowwave.formats.registry import sniff
 from tests.properties import compaction_scan as scan
 from tests.properties.compaction_world import orphans

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.errors import SlowwaveError
-from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats import Message, SessionFiles, Transcript
 from slowwave.formats.registry import NAMES, by_name, sniff
 from tests.fuzz.seeds import seeds
 from tests.unit.stores.store_builder import as_bytes, cersei, tombstone

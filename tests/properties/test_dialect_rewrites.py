@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slowwave.formats import Problem, SessionFiles, Transcript
 from slowwave.formats.changes import rewrite_without
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import Problem, SessionFiles, Transcript
 from slowwave.formats.registry import by_name
 from tests.faults.hostile_sessions import LINES, Link, session
 from tests.fuzz.invariants import Anything

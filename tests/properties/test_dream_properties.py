@@ -11,11 +11,11 @@ from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.likeness import is_same
 from slowwave.consolidation.model import lost_share, validate
 from slowwave.consolidation.snapshot import gather, orient
+from slowwave.memory import CATEGORIES, Candidate, Evidence, SessionRef
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.folder import memory_line
 from slowwave.memory.index import MARGIN, Room, in_order, index_block
 from slowwave.memory.ledger import Sighting, line_hash
-from slowwave.memory.model import CATEGORIES, Candidate, Evidence, SessionRef
 from slowwave.memory.pages import line_count, own_lines, split, weave, without_own
 from tests.unit.consolidation.dreams import House
 

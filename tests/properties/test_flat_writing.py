@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.errors import UsageError
-from slowwave.formats.model import Block, Message, ToolResult
+from slowwave.formats import Block, Message, ToolResult
 from slowwave.formats.writing import Compaction
 from slowwave.library import Sessions
 from tests.properties.said import CALLS, TEXTS, Said, answer, result, user

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.formats.sessions import StoredSession
-from slowwave.memory.foreign import known_lines
-from slowwave.memory.provenance import look_at_foreign
+from slowwave.memory.provenance import known_lines, look_at_foreign
 from tests.unit.extraction.talk import Talk, project, stored
 
 NOW = datetime(2026, 11, 20, 3, 30, tzinfo=UTC)

@@ -17,7 +17,7 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slowwave.memory.model import Candidate, CandidateOrigin
+from slowwave.memory import Candidate, CandidateOrigin
 from tests.unit.consolidation.nights import Nights, said, together
 
 EXAMPLES = 1_000 if os.environ.get("DRILLS") == "full" else 60

@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.compaction.calls import exchanges, signatures
-from slowwave.compaction.entries import LedgerSettings
 from slowwave.compaction.files import of_messages, of_tags
-from slowwave.compaction.ledger import ledger_of, render
+from slowwave.compaction.ledger import LedgerSettings, ledger_of, render
 from slowwave.compaction.proof import checked, probes_of
-from slowwave.formats.model import Message
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.formats import Message
+from slowwave.secrets import NAMELESS
 from tests.unit.compaction.sessions import CWD, Talk
 from tests.unit.compaction.test_ledger import HEADINGS
 

@@ -10,11 +10,10 @@ from typing import Any, cast
 import pytest
 
 from slowwave.compaction.calls import exchanges
-from slowwave.compaction.entries import LedgerSettings
 from slowwave.compaction.files import files_of_line, of_messages, of_tags
-from slowwave.compaction.ledger import ledger_of, rendered
+from slowwave.compaction.ledger import LedgerSettings, ledger_of, rendered
 from slowwave.compaction.proof import checked, probes_of
-from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats import Message, SessionFiles, Transcript
 from slowwave.formats.registry import by_name, sniff
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"

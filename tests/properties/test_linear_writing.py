@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.context import FixedClock
+from slowwave.formats import Block, SessionFiles, Text
 from slowwave.formats.crabtalk.dialect import CRABTALK
 from slowwave.formats.crabtalk.write import CrabtalkWriter, file_of
-from slowwave.formats.model import Block, SessionFiles, Text
 from slowwave.formats.ulid.dialect import ULID
 from slowwave.formats.ulid.write import UlidWriter
 from slowwave.formats.writing import Compaction, Draft, Means, Target

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.model.verification import FAILED, PROVEN, TASK, UNJUDGED
-from slowwave.memory.candidates import read_candidates
-from slowwave.memory.extracted import extracted_path
-from slowwave.memory.model import CATEGORIES, DROPS
+from slowwave.memory import CATEGORIES, DROPS
+from slowwave.memory.candidates import extracted_path, read_candidates
 from slowwave.models.base import (
     Answer,
     Ask,

@@ -13,7 +13,7 @@ from slowwave.consolidation.model import Gathered, State, lost_share, validate
 from slowwave.consolidation.outcome import Stamp, amount_of
 from slowwave.consolidation.proposals import Judged, entries_of, judged
 from slowwave.consolidation.snapshot import gather, orient
-from slowwave.memory.model import Candidate
+from slowwave.memory import Candidate
 from tests.unit.consolidation.nights import SETTINGS, Nights, said
 from tests.unit.consolidation.sentences import twins
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.errors import UnreadableError
+from slowwave.formats import SessionFiles, Span
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles, Span
 from slowwave.formats.openclaw.dialect import OPENCLAW, OpenclawTranscript, repaired
 from slowwave.formats.openclaw.sessions import artifact_of
 from slowwave.formats.openclaw.store import Fields, parse_key, read_store, update_store, values_of

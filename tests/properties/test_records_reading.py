@@ -9,8 +9,8 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slowwave.formats import Problem, clean, is_utf8
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import Problem, clean, is_utf8
 from slowwave.formats.salvage import scan_value, split
 from slowwave.formats.tail import lines_backward
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.memory import Evidence
 from slowwave.memory.ledger import VERSION, Event, Sighting
-from slowwave.memory.model import Evidence
 from slowwave.memory.team import Shared, additions, mine_of, store_of
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 
 AUTHORS = ("Ada <ada@a.test>", "Bob <bob@a.test>", "Cyd <cyd@a.test>", "Cyd <cyd@a.test>", "Eve <eve@a.test>")
 EVE = AUTHORS[4]

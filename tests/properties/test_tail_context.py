@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slowwave.errors import SlowwaveError
-from slowwave.formats import tail
-from slowwave.formats.model import Message, SessionFiles, Transcript
+from slowwave.formats import Message, SessionFiles, Transcript, tail
 from slowwave.formats.registry import by_name, detect, read_for_context
 from tests.properties.damage import damaged
 

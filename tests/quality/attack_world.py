@@ -11,8 +11,8 @@ import orjson
 
 from slowwave.context import FixedClock, Run
 from slowwave.jobs.story import run_job
+from slowwave.memory import Candidate
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.model import Candidate
 from slowwave.settings import Settings
 from tests.quality.attack_carriers import CARRIERS, ECHOED, SPREAD, Carrier
 from tests.quality.attack_frames import framed, frames

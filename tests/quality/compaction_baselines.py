@@ -6,8 +6,8 @@ from slowwave.compaction.items import items_of
 from slowwave.compaction.plan import cleared, prune
 from slowwave.compaction.summary import flat
 from slowwave.compaction.tokens import PI
+from slowwave.formats import Block, Message, ToolResult
 from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import Block, Message, ToolResult
 
 KEPT_RESULTS = 10
 MASK = "[output omitted]"

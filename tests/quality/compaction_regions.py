@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from slowwave.compaction.items import inner_text, items_of
 from slowwave.compaction.plan import KEEP_RECENT_TOKENS, find_cut
 from slowwave.compaction.tokens import PI, rule_of
-from slowwave.formats.model import Message
+from slowwave.formats import Message
 from slowwave.formats.registry import sniff
 from tests.quality.beside import corpus_sessions
 from tests.quality.reading import transcript_of

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from slowwave.compaction.items import read_usage, usage_of
-from slowwave.formats.model import REFUSALS, Message, fields_of
+from slowwave.formats import REFUSALS, Message, fields_of
 from slowwave.formats.registry import by_name, detect
 from tests.quality.reading import transcript_of
 

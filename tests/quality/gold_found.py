@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slowwave.extraction.classifier import Weights
-from slowwave.memory.model import Candidate
+from slowwave.memory import Candidate
 from slowwave.settings import Settings
 from tests.quality.beside import CORPUS
 from tests.quality.cue_rules import cues_in

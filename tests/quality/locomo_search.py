@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
+from slowwave.stores.search import search
 from slowwave.stores.search.index import SearchIndex
-from slowwave.stores.search.ranking import search
 from slowwave.stores.search.words import terms_of
 from slowwave.stores.summary import SessionRow
 

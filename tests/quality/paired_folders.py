@@ -24,10 +24,10 @@ from slowwave.consolidation.plan import Planner, offline
 from slowwave.consolidation.proposals import SAME, Entry
 from slowwave.consolidation.questions import ROOM, ModelPlanner, shown_entries
 from slowwave.consolidation.snapshot import orient
+from slowwave.memory import Candidate, Evidence
 from slowwave.memory.authors import Authors, Writes, Written
 from slowwave.memory.book import Book
-from slowwave.memory.foreign import ForeignLine
-from slowwave.memory.model import Candidate, Evidence
+from slowwave.memory.provenance import ForeignLine
 from slowwave.models.base import Answer, Ask, LanguageModel, Usage
 from slowwave.settings import ConsolidationSettings
 from tests.quality.fresh_messages import FOLDER

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import combinations
 from typing import cast
 
-from slowwave.memory.model import Category
+from slowwave.memory import Category
 from tests.quality.blocks import blocks, values
 from tests.quality.twins import Pair
 

@@ -14,7 +14,7 @@ from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.book import read_book
-from slowwave.memory.foreign import known_lines
+from slowwave.memory.provenance import known_lines
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.projects import Project
 from tests.quality.unsynced import unsynced

@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 
 from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
-from slowwave.formats.model import SessionFiles, Text, Transcript
+from slowwave.formats import SessionFiles, Text, Transcript
 from slowwave.formats.registry import by_name, detect
 from slowwave.formats.sessions import StoredSession
+from slowwave.memory import Candidate
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.model import Candidate
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project
 from tests.quality.unsynced import unsynced

@@ -21,13 +21,13 @@ from typing import Any
 from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.model.prompts import JUDGE
 from slowwave.extraction.model.quotations import flat
+from slowwave.memory import Candidate
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.model import Candidate
 from slowwave.models.base import Answer, AnswerPendingError, Ask, LanguageModel, Usage
-from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Said
+from slowwave.reading import Chosen, Edited, Failed, Meaning, Ran, Said
 from slowwave.reading.session import read
 from slowwave.report import Report
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.projects import Project
 from tests.quality.beside import CORPUS

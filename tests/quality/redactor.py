@@ -2,7 +2,7 @@
 
 import hashlib
 
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 
 
 def redactor_for(name: str) -> Redactor:

@@ -12,7 +12,7 @@ from slowwave.consolidation.job import consolidate_project
 from slowwave.context import FixedClock
 from slowwave.extraction.job import extract_sessions
 from slowwave.memory.book import Book, read_book
-from slowwave.reading.items import Edited, Ran
+from slowwave.reading import Edited, Ran
 from slowwave.reading.session import read
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from slowwave.compaction.entries import LedgerSettings
-from slowwave.compaction.ledger import ledger_of, rendered
+from slowwave.compaction.ledger import LedgerSettings, ledger_of, rendered
 from slowwave.compaction.proof import KINDS, Loss, Probe, checked, probes_of
 from slowwave.compaction.tokens import PI
 from tests.quality.beside import CORPUS, missing

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.model import Gathered, State
 from slowwave.consolidation.snapshot import adoptions, orient
+from slowwave.memory import Evidence
 from slowwave.memory.authors import Authors, Writes, Written
 from slowwave.memory.book import Book
-from slowwave.memory.foreign import ForeignLine
-from slowwave.memory.model import Evidence
+from slowwave.memory.provenance import ForeignLine
 from tests.quality.intervals import counted
 from tests.quality.paired_folders import Change, Recorded, as_lines, as_said, changes, folders, kept, room_for
 from tests.quality.rows_merges import outcome

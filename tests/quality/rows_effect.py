@@ -17,14 +17,14 @@ import orjson
 from slowwave.consolidation.effect.verdicts import Watch
 from slowwave.consolidation.slots import key_of
 from slowwave.extraction.job import extract_sessions
+from slowwave.memory import iso, name_to_json
 from slowwave.memory.book import replay
-from slowwave.memory.delivery.register import Placed, Register, told_as
+from slowwave.memory.delivery import Placed, Register, told_as
 from slowwave.memory.effects import effects_of, read_effects, with_rows
 from slowwave.memory.folder import TOPICS, fact_line
 from slowwave.memory.ledger import PATH, VERSION, Event, IndexEntry, encode_events, line_hash
-from slowwave.memory.model import iso, name_to_json
 from slowwave.models.base import Answer, Ask, LanguageModel, Usage
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 from slowwave.settings import ModelSettings, Settings
 from slowwave.stores.discovery import find_projects
 from slowwave.stores.projects import Project, spelled

@@ -7,7 +7,7 @@ that have not seen the repository (:mod:`tests.quality.unseen`; fitting them tak
 
 from collections.abc import Callable, Iterable, Sequence
 
-from slowwave.memory.model import CATEGORIES
+from slowwave.memory import CATEGORIES
 from tests.quality import unseen
 from tests.quality.beside import CORPUS, GOLD, missing
 from tests.quality.gold_found import Finding, by_cues, by_keywords, by_turns, ours

@@ -23,7 +23,7 @@ from slowwave.consolidation.effect.demands import points_of
 from slowwave.memory.book import replay
 from slowwave.memory.delivery.hook import answer
 from slowwave.memory.delivery.hooks import command, hooks_folder, write_program, write_table
-from slowwave.reading.items import Edited, Ran
+from slowwave.reading import Edited, Ran
 from tests.quality.beside import CORPUS, missing
 from tests.quality.intervals import counted
 from tests.quality.replayed import Later, later_sessions

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from slowwave.formats.model import SessionFiles, Text
+from slowwave.formats import SessionFiles, Text
 from slowwave.formats.registry import by_name, detect
 from tests.quality.beside import CORPUS, corpus_sessions, missing
 from tests.quality.cue_rules import cues_in

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.model import Gathered, State
 from slowwave.consolidation.slots import decision_key, key_of
+from slowwave.memory import Candidate, Category, Evidence, SessionRef, candidate_id
 from slowwave.memory.book import Book
-from slowwave.memory.model import Candidate, Category, Evidence, SessionRef, candidate_id
 from tests.quality.intervals import counted
 from tests.quality.likeness_baselines import Likeness, best, jaccard, tf_idf, token_set, without_wrong
 from tests.quality.paraphrases import paraphrases

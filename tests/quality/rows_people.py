@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from slowwave.extraction.offline import notes
-from slowwave.reading.items import Reading, Said, statements
+from slowwave.reading import Reading, Said, statements
 from slowwave.settings import Settings
 from tests.quality.cue_rules import cues_in
 from tests.quality.intervals import counted

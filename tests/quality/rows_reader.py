@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from slowwave.memory.model import DROPS, Candidate
+from slowwave.memory import DROPS, Candidate
 from tests.quality.beside import CORPUS, GOLD, missing
 from tests.quality.gold_found import is_sure
 from tests.quality.gold_texts import SCORER, labels, said_by, sessions

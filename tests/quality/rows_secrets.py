@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from slowwave.formats.model import Text, ToolCall, ToolResult
+from slowwave.formats import Text, ToolCall, ToolResult
 from tests.quality.beside import CORPUS, corpus_sessions, missing
 from tests.quality.blocks import blocks
 from tests.quality.intervals import counted

@@ -10,8 +10,8 @@ from typing import cast
 
 from rapidfuzz import fuzz
 
+from slowwave.memory import Candidate, CandidateOrigin, Category
 from slowwave.memory.book import Memory, read_book
-from slowwave.memory.model import Candidate, CandidateOrigin, Category
 from tests.quality.history_cases import History, Statement, histories
 from tests.quality.intervals import counted
 from tests.quality.table import Must, Section, Table

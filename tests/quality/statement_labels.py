@@ -16,11 +16,11 @@ from pathlib import Path
 from slowwave.extraction.classifier import Surroundings, dialog
 from slowwave.extraction.offline import choice, standing
 from slowwave.extraction.voice import spoken
-from slowwave.formats.model import Text
-from slowwave.memory.model import Category
-from slowwave.reading.items import Chosen, Part, Said, Statement, statements
+from slowwave.formats import Text
+from slowwave.memory import Category
+from slowwave.reading import Chosen, Part, Said, Statement, statements
 from slowwave.reading.session import read
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from tests.quality.beside import CORPUS
 from tests.quality.reading import line_at, transcript_of
 

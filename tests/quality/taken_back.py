@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from slowwave.extraction.offline import notes
 from slowwave.extraction.selection import taken
 from slowwave.formats.registry import by_name
+from slowwave.memory import Candidate, SessionRef
 from slowwave.memory.book import Memory, read_book
-from slowwave.memory.model import Candidate, SessionRef
 from slowwave.reading.session import read
 from tests.quality.blocks import blocks
 from tests.quality.intervals import counted

@@ -29,7 +29,7 @@ from slowwave.extraction.classifier import (
     pieces_of,
 )
 from slowwave.extraction.voice import is_pasted, written_like
-from slowwave.memory.model import CATEGORIES
+from slowwave.memory import CATEGORIES
 from tests.quality.statement_labels import Judged, every
 from tests.quality.typed_messages import Sentence, bare, contrasts, framed, written
 from tests.quality.written_sessions import written_dialogs, written_sessions

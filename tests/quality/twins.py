@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import cast
 
-from slowwave.memory.model import Category
+from slowwave.memory import Category
 from tests.quality.blocks import blocks, values
 
 

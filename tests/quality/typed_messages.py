@@ -17,7 +17,7 @@ from typing import Any
 
 from slowwave.extraction.classifier import Surroundings
 from slowwave.extraction.voice import spoken
-from slowwave.reading.items import Reading, Said, Statement, statements
+from slowwave.reading import Reading, Said, Statement, statements
 from slowwave.reading.pastes import parts_of
 from tests.quality.attack_frames import frames
 

@@ -12,7 +12,7 @@ from typing import Any
 from slowwave.extraction.classifier import Surroundings, dialog
 from slowwave.extraction.offline import standing
 from slowwave.extraction.voice import spoken
-from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Option, Part, Ran, Reading, Said, statements
+from slowwave.reading import Chosen, Edited, Failed, Meaning, Option, Part, Ran, Reading, Said, statements
 from slowwave.reading.pastes import parts_of
 from slowwave.shell.commands import run_of
 from tests.quality.statement_labels import Judged, Mark, words_of

@@ -22,7 +22,7 @@ from slowwave.observability.lessons import Ask, Change, Learned, Remembered
 from slowwave.observability.memories import Known, known_of
 from slowwave.observability.page import View, Week, html_of
 from slowwave.samples import build
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.service.page_server import page_served
 from slowwave.settings import Settings, load_settings
 from tests.browser import CLIPPED, CONTRAST, LIGHT, Scheme, needs_chromium

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.model import SessionFiles, Transcript
+from slowwave.formats import SessionFiles, Transcript
 from slowwave.formats.registry import by_name, detect
 from slowwave.samples import MARKER, build, files_of, secrets
 from tests.week.codex import write_codex

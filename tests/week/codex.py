@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import orjson
 
+from slowwave.formats import Text, Thinking, ToolCall, millisecond_time
 from slowwave.formats.codex import write as encode
-from slowwave.formats.model import Text, Thinking, ToolCall, millisecond_time
 from tests.week.script import (
     Answer,
     Call,

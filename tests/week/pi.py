@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import orjson
 
-from slowwave.formats.model import Text, Thinking, ToolCall, millisecond_time
+from slowwave.formats import Text, Thinking, ToolCall, millisecond_time
 from slowwave.formats.pi import write as encode
 from slowwave.formats.pi.dialect import Model
 from tests.week.script import (

@@ -85,7 +85,7 @@ def _take_rest(args: argparse.Namespace, rest: list[str]) -> None:
 
 def _failed(message: str, code: int) -> int:
     from slowwave.cli.terminal import warn  # noqa: PLC0415 - --help stays fast
-    from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - as above
+    from slowwave.secrets import NAMELESS  # noqa: PLC0415 - as above
 
     warn(NAMELESS(message))  # settings and files that an error quotes may hold secrets
     return code

@@ -16,11 +16,9 @@ from slowwave.cli.terminal import (
 )
 from slowwave.errors import DONE, PARTLY_FAILED, UsageError
 from slowwave.locks import beside_jobs
-from slowwave.memory.delivery.commands import bring_commands
-from slowwave.memory.delivery.files import install
-from slowwave.memory.delivery.register import ABSENT, REFUSED, Rule
-from slowwave.memory.delivery.targets import CLIENTS
-from slowwave.memory.model import name_to_json
+from slowwave.memory import name_to_json
+from slowwave.memory.delivery import ABSENT, CLIENTS, REFUSED, Rule
+from slowwave.memory.delivery.files import bring_commands, install
 from slowwave.report import Item
 from slowwave.stores.projects import chosen_by, short_names
 

@@ -43,17 +43,17 @@ from slowwave.memory.book import Book, Memory, read_book, standing_of
 from slowwave.memory.delivery.sections import section_of, with_section
 from slowwave.memory.effects import Case, Effect, effects_of
 from slowwave.memory.folder import read_or_none
-from slowwave.memory.foreign import known_lines, warning
 from slowwave.memory.index import best_lines
 from slowwave.memory.ledger import read_ledger
 from slowwave.memory.pages import target_of
+from slowwave.memory.provenance import known_lines, warning
 from slowwave.memory.search import Line, lines_of_others, search_memories
 from slowwave.memory.team import OtherLine, mine_of, read_others
 from slowwave.memory.transaction import read_manifest
 from slowwave.memory.undo import difference, pages_difference
 from slowwave.models.base import bytes_of
 from slowwave.quantities import counted
-from slowwave.secrets.redactor import NAMELESS, redactor_of
+from slowwave.secrets import NAMELESS, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import MOST_NAMES, short_names

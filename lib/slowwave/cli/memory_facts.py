@@ -27,19 +27,19 @@ from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError,
 from slowwave.files import archive_folder
 from slowwave.formats.database import names_row
 from slowwave.jobs.run import memory_folders
+from slowwave.memory import Candidate, iso
 from slowwave.memory.authors import Authors, read_writes
 from slowwave.memory.book import Book, Memory, Standing, read_book, replay, standing_of
 from slowwave.memory.candidates import FILE, read_candidates
 from slowwave.memory.evidence import Checked, check_all, given_back_at, said_at, said_before, totals, verify
 from slowwave.memory.folder import INDEX, NAME, OWN_FOLDER, MemoryFolder, named, read_texts
-from slowwave.memory.foreign import ForeignLine, has_gaps, known_lines, read_foreign
 from slowwave.memory.index import by_heading
 from slowwave.memory.ledger import REVIEW, Event, read_ledger, speaker
-from slowwave.memory.model import Candidate, iso
+from slowwave.memory.provenance import ForeignLine, has_gaps, known_lines, read_foreign
 from slowwave.memory.transaction import recover
 from slowwave.observability.lessons import dreams_of, in_hundred
 from slowwave.quantities import counted, moment
-from slowwave.secrets.redactor import Redactor, redactor_of
+from slowwave.secrets import Redactor, redactor_of
 from slowwave.stores.projects import short_names
 
 # what becomes of a memory, as every other screen calls it

@@ -376,7 +376,7 @@ def _backfill(args: argparse.Namespace) -> dict[str, Any]:
     parameters = _parameters_of_backfill(args)
     given = _checked(parameters)  # before a server is started, which takes a while
     if not args.prefect or given.action in ("pause", "coverage"):
-        from slowwave.jobs.backfill.run import run_backfill  # noqa: PLC0415 - --help stays fast
+        from slowwave.jobs.backfill import run_backfill  # noqa: PLC0415 - --help stays fast
 
         return run_backfill(given, os.environ).to_builtins()
     return run_through_prefect("backfill", parameters, verbose=args.verbose)

@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 from slowwave.cli.terminal import answer, bold, say, say_json, settings_of, tell_damage, warn
 from slowwave.errors import DONE, NotFoundError, RefusedError, UnknownDialectError, UnreadableError, UsageError
 from slowwave.files import archive_folder, atomic_write
+from slowwave.formats import Problem, SessionFiles, Transcript
 from slowwave.formats.client import Dialect, Notes
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import Problem, SessionFiles, Transcript
 from slowwave.formats.registry import EXPECTED, by_name, client_of, read_for_context
 from slowwave.formats.sessions import SUFFIX, FoundSession, StoreProblem
 from slowwave.formats.tail import FileNotes, context_notes
 from slowwave.stores.roots import found_sessions, meant_session, newest_session, read_head, session_of_path
 
 if TYPE_CHECKING:
-    from slowwave.stores.archive.sessions import Archived
+    from slowwave.stores.archive import Archived
 
 
 def path_of(name: str) -> Path | None:
@@ -55,7 +55,7 @@ def readable_session(args: argparse.Namespace, name: str, *, around: bool = Fals
     if archived is None:
         yield Target(found, "", found.path)
         return
-    from slowwave.stores.archive.sessions import laid_out  # noqa: PLC0415  # few sessions are archived
+    from slowwave.stores.archive import laid_out  # noqa: PLC0415  # few sessions are archived
 
     with laid_out(archived.shelved, archived.row, os.environ, around=around) as (there, base):
         yield Target(there, base, archived.row.path)
@@ -91,7 +91,7 @@ def _chosen(args: argparse.Namespace, name: str) -> "tuple[FoundSession, Archive
     if path is not None:
         archived = None
         if has_archive and not os.path.lexists(path):
-            from slowwave.stores.archive.sessions import archived_at  # noqa: PLC0415  # few sessions are archived
+            from slowwave.stores.archive import archived_at  # noqa: PLC0415  # few sessions are archived
 
             archived = archived_at(path, os.environ)
         return (archived.as_found(), archived) if archived else (_of_file(path), None)
@@ -99,7 +99,7 @@ def _chosen(args: argparse.Namespace, name: str) -> "tuple[FoundSession, Archive
     sessions = found_sessions(settings_of(args), os.environ, problems)
     packed: list[tuple[FoundSession, Archived]] = []
     if name and has_archive and all(session.id != name for session in sessions):
-        from slowwave.stores.archive.sessions import archived_sessions  # noqa: PLC0415  # as above
+        from slowwave.stores.archive import archived_sessions  # noqa: PLC0415  # as above
 
         packed = [(one.as_found(), one) for one in archived_sessions(settings_of(args), os.environ, sessions, problems)]
     every = [*sessions, *(found for found, _ in packed)]

@@ -17,11 +17,11 @@ from slowwave.compaction.book import Appended, Condition, conditions, folder_of,
 from slowwave.compaction.items import read_session
 from slowwave.compaction.plan import due
 from slowwave.errors import DONE, UsageError
-from slowwave.formats.model import Message, SessionFiles
+from slowwave.formats import Message, SessionFiles
 from slowwave.formats.sessions import StoredSession
-from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Said
+from slowwave.reading import Chosen, Edited, Failed, Meaning, Ran, Said
 from slowwave.reading.session import read
-from slowwave.secrets.redactor import redactor_of
+from slowwave.secrets import redactor_of
 from slowwave.settings import CompactionSettings
 
 _WIDTH_OF_WORDS = 160

@@ -28,7 +28,7 @@ from slowwave.cli.terminal import (
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, UnreadableError, UsageError
 from slowwave.files import archive_folder
-from slowwave.formats.model import Problem
+from slowwave.formats import Problem
 from slowwave.formats.registry import NAMES
 from slowwave.quantities import counted, moment
 from slowwave.stores.catalogue import own_catalogue
@@ -40,7 +40,7 @@ from slowwave.stores.summary import SessionRow, ShownRow
 if TYPE_CHECKING:
     from slowwave.formats.messages import Words
     from slowwave.stores.archive.shelf import Shelved
-    from slowwave.stores.search.ranking import Hit
+    from slowwave.stores.search import Hit
 
 
 _MOST_PROBLEMS = 5
@@ -138,7 +138,7 @@ _LONG_READ = 64 << 20
 
 def find(args: argparse.Namespace) -> int:
     """Print the sessions that fit the words best, the best first."""
-    from slowwave.stores.search.ranking import found_sessions  # noqa: PLC0415 - as above
+    from slowwave.stores.search import found_sessions  # noqa: PLC0415 - as above
     from slowwave.stores.search.words import MOST_WORDS, terms_of  # noqa: PLC0415 - as above
 
     wanted = _wanted_by(args)
@@ -240,7 +240,7 @@ def _archived_below(paths: list[Path]) -> "dict[Path, Shelved]":
 def _print_archived(packed: "dict[Path, Shelved]", problems: list[Problem], *, as_json: bool) -> int:
     """Print the words of archived transcripts; return how many could not be read."""
     from slowwave.formats.messages import words_in  # noqa: PLC0415 - only here
-    from slowwave.stores.archive.sessions import laid_out_file  # noqa: PLC0415 - as above
+    from slowwave.stores.archive import laid_out_file  # noqa: PLC0415 - as above
 
     failed = 0
     for path, one in packed.items():

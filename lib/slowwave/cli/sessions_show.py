@@ -22,8 +22,8 @@ from slowwave.cli.terminal import (
     warn,
 )
 from slowwave.errors import DONE, NotFoundError
+from slowwave.formats import Message, Problem, Transcript
 from slowwave.formats.messages import State, children_of, normal_form, parents_of, state_of
-from slowwave.formats.model import Message, Problem, Transcript
 from slowwave.formats.openclaw.dialect import is_silent
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoreProblem
@@ -91,7 +91,7 @@ def _tell_erased(args: argparse.Namespace, target: Target) -> None:
 
     if not any_blocked(os.environ):
         return
-    from slowwave.secrets.redactor import blocked_by  # noqa: PLC0415 - most people never erased anything
+    from slowwave.secrets import blocked_by  # noqa: PLC0415 - most people never erased anything
     from slowwave.stores.catalogue import PROBLEM, is_erased  # noqa: PLC0415 - as above
 
     if is_erased(target.found, blocked_by(settings_of(args), os.environ)):
@@ -144,7 +144,7 @@ def _rows_around(
     settings: "Settings", transcript: Transcript, target: Target, problems: list[Problem]
 ) -> "list[SessionRow]":
     """Return the sessions among which those are that belong to one."""
-    from slowwave.secrets.redactor import blocked_by  # noqa: PLC0415  # only a tree needs the stores
+    from slowwave.secrets import blocked_by  # noqa: PLC0415  # only a tree needs the stores
     from slowwave.stores.catalogue import Catalogue, catalogue_path  # noqa: PLC0415  # as above
     from slowwave.stores.search.kin import rows_around  # noqa: PLC0415  # as above
 
@@ -344,7 +344,7 @@ def diff(args: argparse.Namespace) -> int:
 def _put_by(name: str) -> Generator[Target]:
     """Yield the copy of a session in the trash or the archive."""
     from slowwave.cli.sessions_write import copy_of  # noqa: PLC0415 - what is shown needs no trash
-    from slowwave.stores.archive.sessions import laid_out_copy  # noqa: PLC0415 - as above
+    from slowwave.stores.archive import laid_out_copy  # noqa: PLC0415 - as above
 
     found = copy_of(name)
     if found is None:

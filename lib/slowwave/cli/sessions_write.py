@@ -26,9 +26,8 @@ from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import SUFFIX, FoundSession, StoredSession, numbered_parts, session_stem
 from slowwave.formats.writing import Compaction, Draft, Means, Target, checked, unknown
 from slowwave.quantities import counted
-from slowwave.stores.roots import found_sessions, meant_session
+from slowwave.stores.roots import Opened, Writers, folder_for, found_sessions, held, meant_session
 from slowwave.stores.trash import TrashedFile, TrashItem, matching_items, plan_removal, trash_folder, trash_items
-from slowwave.stores.writers import Opened, Writers, folder_for, held
 
 if TYPE_CHECKING:
     from slowwave.compaction.book import Appended, Compacting

@@ -34,15 +34,15 @@ from slowwave.compaction.plan import Plan, tokens_after
 from slowwave.context import FixedClock, SystemClock
 from slowwave.errors import MovedError, NotFoundError, SlowwaveError
 from slowwave.files import at_fault_point, fsync_folder
+from slowwave.formats import Block, SessionFiles, ToolResult
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import Block, SessionFiles, ToolResult
 from slowwave.formats.registry import by_name, client_of, read_for_context
 from slowwave.formats.sessions import SUFFIX, FoundFile, FoundSession, StoredSession, numbered_parts, session_stem
 from slowwave.formats.writing import Means
 from slowwave.journal import Outcome, outcome
 from slowwave.locks import locked_file
 from slowwave.settings import Settings
-from slowwave.stores.writers import Opened, Writers, held
+from slowwave.stores.roots import Opened, Writers, held
 
 
 class CompactionError(SlowwaveError):
@@ -83,12 +83,10 @@ def append(order: Order, settings: Settings, home: Path, intend: Intend) -> Writ
     """Append to a session and look at what the client goes on from.
 
     ``home``: the home folder of the person whose session it is; ``intend``: is told what will have grown, right before
-    it does; what it notes outlives a kill.
-
-    Raises MovedError: the session changed since it was planned; nothing was appended, or nobody can tell what was;
-    RefusedError: a client has it open, or another process holds its lock; UsageError: the client knows no such record,
-    or not in this file; CompactionError: the client would go on from something else; what was appended is gone again;
-    OSError: the disk is full; nothing of it stays.
+    it does; what it notes outlives a kill. Raises MovedError: the session changed since it was planned; nothing was
+    appended, or nobody can tell what was; RefusedError: a client has it open, or another process holds its lock;
+    UsageError: the client knows no such record, or not in this file; CompactionError: the client would go on from
+    something else; what was appended is gone again; OSError: the disk is full; nothing of it stays.
     """
     session, paths = order.session, order.session.files.paths
     before: dict[Path, os.stat_result] = {}
@@ -415,8 +413,7 @@ def _named(done: Appended, session: StoredSession) -> Appended:
 def noted_append(order: Order, note: Appended, book: Book, run: Compacting) -> Appended:
     """Append what was ordered, and return the note of it.
 
-    ``note``: what is known of it already. Raises SlowwaveError: as :func:`append`; OSError:
-    the disk is full.
+    ``note``: what is known of it already. Raises SlowwaveError: as :func:`append`; OSError: the disk is full.
     """
 
     def intend(grown: Growth) -> None:
@@ -440,8 +437,7 @@ def noted_append(order: Order, note: Appended, book: Book, run: Compacting) -> A
 def settled_book(session: StoredSession, run: Compacting) -> Book:
     """Return what is known of a session, with whatever a killed run left unfinished finished first.
 
-    Raises CorruptStateError: the book is damaged; SlowwaveError, OSError: as
-    :func:`settle`.
+    Raises CorruptStateError: the book is damaged; SlowwaveError, OSError: as :func:`settle`.
     """
     book = read_book(run.folder, session.id, session.dialect, session.files.paths[0])
     if run.dry_run:

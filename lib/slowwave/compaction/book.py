@@ -23,9 +23,9 @@ from slowwave.compaction.settings import Chosen, chosen_by_client, count_or
 from slowwave.context import Clock
 from slowwave.errors import LockHeldError, SlowwaveError, UnreadableError
 from slowwave.files import home_folder, private_folder, state_folder
+from slowwave.formats import fields_of
 from slowwave.formats.changes import append_records
 from slowwave.formats.lines import open_plain, open_regular
-from slowwave.formats.model import fields_of
 from slowwave.formats.openclaw.store import NAME, SessionEntry, compaction_config, read_store, update_entry
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession

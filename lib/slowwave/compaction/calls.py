@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, cast
 
-from slowwave.formats.model import Message, Span, ToolCall, ToolResult, fields_of
+from slowwave.formats import Message, Span, ToolCall, ToolResult, fields_of
 from slowwave.hostile import one_line, visible
 from slowwave.reading.session import command_in, line_in, output_of
 from slowwave.shell.commands import (

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple, cast
 
 from slowwave.compaction.calls import answers, arguments_of, folder_of, has_failed, has_run, line_of
 from slowwave.compaction.tokens import order
-from slowwave.formats.model import Message, ToolCall, ToolResult, fields_of
-from slowwave.shell.grammar import Command, Group, Script, Word, script_in, script_of
+from slowwave.formats import Message, ToolCall, ToolResult, fields_of
+from slowwave.shell import Command, Group, Script, Word, script_in, script_of
 
 # The two lists of files that a summary carries: read and changed, as records, tags and texts hold them.
 
@@ -50,13 +50,9 @@ def of_messages(messages: Sequence[Message], cwd: str = "", previous: FileOperat
     """Return the files that messages surely read and changed, after those of earlier compactions.
 
     Calls that failed do not count, shell lines do as far as they are certain, and so do the lists in summaries among
-    the messages (of a compaction, of a branch). A file keeps the spelling in which it was met first.
-
-    Args:
-        messages: in order; results may stand in messages of their own.
-        cwd: the folder that relative paths are seen from, by default the first that a message names; spellings of one
-            file meet by it.
-        previous: the lists of earlier compactions.
+    the messages (of a compaction, of a branch). A file keeps the spelling in which it was met first. ``messages``: in
+    order; results may stand in messages of their own. ``cwd``: the folder that relative paths are seen from, by default
+    the first that a message names; spellings of one file meet by it. ``previous``: the lists of earlier compactions.
     """
     cwd = cwd or next((message.cwd for message in messages if message.cwd), "")
     known = _Spellings(cwd)

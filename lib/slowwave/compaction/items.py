@@ -16,9 +16,7 @@ from slowwave.compaction.files import NO_FILES, FileOperations, of_details, of_t
 from slowwave.compaction.settings import NOTHING_CHOSEN, Chosen, chosen_by_client
 from slowwave.compaction.tokens import CLAUDE, CODEX, IMAGE_LENGTH, PI, Rule, rule_of, stringify, units
 from slowwave.errors import UsageError
-from slowwave.formats.client import CompactionRules, Dialect, TailDialect
-from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import (
+from slowwave.formats import (
     Message,
     Origin,
     SessionFiles,
@@ -30,6 +28,8 @@ from slowwave.formats.model import (
     text_in,
     whole,
 )
+from slowwave.formats.client import CompactionRules, Dialect, TailDialect
+from slowwave.formats.messages import PlainMessage
 from slowwave.formats.openclaw import OWN_TYPES
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.writing import first_record, records_backward
@@ -504,7 +504,7 @@ def _codex(dialect: Dialect, transcript: Transcript) -> Reading:
 
 def _codex_items(context: Iterable[Message]) -> list[Item]:
     """Return the items of a context, with what calls were given decoded."""
-    from slowwave.formats.codex.messages import SUMMARY_PREFIX, CodexMessage  # noqa: PLC0415 - few sessions are read
+    from slowwave.formats.codex.records import SUMMARY_PREFIX, CodexMessage  # noqa: PLC0415 - few sessions are read
 
     items = items_of(list(context), CODEX)
     for at, item in enumerate(items):

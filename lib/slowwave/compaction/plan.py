@@ -27,8 +27,8 @@ from slowwave.compaction.items import ContextTokens, Item, Reading, context_toke
 from slowwave.compaction.settings import Chosen, settings_files
 from slowwave.compaction.tokens import OPENCODE, Rule, context_window, exact_tokens
 from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.formats import Block, Message, Other, Span, Thinking, ToolResult
 from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import Block, Message, Other, Span, Thinking, ToolResult
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession
 
@@ -421,10 +421,7 @@ def tokens_after(reading: Reading, plan: Plan, summary: str) -> int:
     """Return the estimate of the context that a compaction leaves."""
     stays = plan.tokens_kept + reading.rule.of_text(summary + " " * reading.rules.introduced)
     if reading.rules.keeps_asked:
-        from slowwave.formats.codex.dialect import (  # noqa: PLC0415
-            USER_TOKENS,
-            is_boundary,
-        )
+        from slowwave.formats.codex.dialect import USER_TOKENS, is_boundary  # noqa: PLC0415
 
         # the client keeps what a person asked, up to a number of tokens, also where it is summarised
         asked = (item for item in plan.gone if item.message is not None and is_boundary(item.message))
@@ -596,10 +593,8 @@ _decoder = msgspec.json.Decoder(dict[str, str])
 class Rested:
     """The sessions of one project that were not due.
 
-    Args:
-        folder: where the books are.
-        project: the project.
-        settings: what was due by these may not be by others, nor by others of the client.
+    ``folder``: where the books are. ``project``: the project. ``settings``: what was due by these may not be by others,
+    nor by others of the client.
     """
 
     def __init__(self, folder: Path, project: "Project", settings: "CompactionSettings") -> None:

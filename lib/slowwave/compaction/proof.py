@@ -13,10 +13,10 @@ from typing import Literal, NamedTuple
 
 from slowwave.compaction.calls import Exchange, Redact, exchanges, signatures, tasks_of
 from slowwave.compaction.files import files_of_call, of_messages, shown
-from slowwave.formats.model import Message, Span, Text
+from slowwave.formats import Message, Span, Text
 from slowwave.hostile import is_hostile, one_line
 from slowwave.reading.pastes import own_words
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 
 ProbeKind = Literal[
     "modified", "read", "error", "command", "ask", "constraint", "task", "decision", "identifier"
@@ -129,10 +129,8 @@ _PUBLIC = frozenset({"git", "gh", "docker", "kubectl", "terraform", "helm", "psq
 def probes_of(messages: Sequence[Message], cwd: str = "", *, redact: Redact = NAMELESS) -> list[Probe]:
     """Return what a summary of messages should still tell, in a fixed order.
 
-    Args:
-        messages: what goes away; earlier summaries among them give no probes, for they were proven in their time.
-        cwd: the folder that paths are seen from.
-        redact: takes secrets out, as the summary has none either.
+    ``messages``: what goes away; earlier summaries among them give no probes, for they were proven in their time.
+    ``cwd``: the folder that paths are seen from. ``redact``: takes secrets out, as the summary has none either.
     """
     own = [m for m in messages if m.active and not m.sidechain and m.origin != "summary"]
     every = list(exchanges(own))

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from slowwave.errors import UnreadableError, UsageError
+from slowwave.formats import fields_of
 from slowwave.formats.client import CompactionRules
-from slowwave.formats.model import fields_of
 from slowwave.formats.registry import client_of
 
 _SWITCHES = ("DISABLE_AUTO_COMPACT", "DISABLE_COMPACT")

@@ -65,7 +65,7 @@ from slowwave.compaction.plan import (
 from slowwave.compaction.summary import Gone, Summary, summary_of
 from slowwave.compaction.tokens import PI
 from slowwave.errors import MovedError, RefusedError, SlowwaveError, UsageError
-from slowwave.formats.model import text_in
+from slowwave.formats import text_in
 from slowwave.formats.pi.dialect import PiTranscript
 from slowwave.formats.registry import CLIENTS, by_name, client_of
 from slowwave.formats.sessions import StoredSession
@@ -74,7 +74,7 @@ from slowwave.quantities import counted
 from slowwave.report import Gate, Item, Report
 from slowwave.stores.discovery import live_reason
 from slowwave.stores.projects import Project
-from slowwave.stores.writers import Opened
+from slowwave.stores.roots import Opened
 
 
 class Draft:

@@ -22,12 +22,12 @@ from slowwave.compaction.items import Item, Reading, items_of
 from slowwave.compaction.plan import KEEP_RECENT_MESSAGES, Budget, Plan, cleared, cut_points, find_cut, parted, prune
 from slowwave.compaction.proof import THRESHOLD, checked, probes_of, verdict
 from slowwave.compaction.tokens import CERSEI, Rule, cut, entries, stringify, units
-from slowwave.formats.model import Block, Injected, Message, Text, Thinking, ToolCall, ToolResult, fields_of
+from slowwave.formats import Block, Injected, Message, Text, Thinking, ToolCall, ToolResult, fields_of
 from slowwave.formats.registry import client_of
 from slowwave.models.base import Ask, ContextOverflowError, LanguageModel, MalformedAnswerError, ModelError, Usage
 
 if TYPE_CHECKING:
-    from slowwave.compaction.entries import Ledger
+    from slowwave.compaction.ledger import Ledger
     from slowwave.compaction.proof import Loss, Probe
 
 Part = Literal["history", "prefix"]
@@ -104,12 +104,9 @@ def requests(
 ) -> list[Request]:
     """Return the calls that a plan needs, one or two; none when only the previous summary has to stand.
 
-    Args:
-        plan: what is summarised.
-        budget: its reserve is the room for the answers.
-        focus: what a person asked to look at.
-        separator: between the parts of the flat text.
-        reasons: the model can reason; it is asked to for the history, never for the beginning of a turn.
+    ``plan``: what is summarised. ``budget``: its reserve is the room for the answers. ``focus``: what a person asked to
+    look at. ``separator``: between the parts of the flat text. ``reasons``: the model can reason; it is asked to for
+    the history, never for the beginning of a turn.
     """
     asked: list[Request] = []
     more = f"\n\nAdditional focus: {focus}" if focus else ""
@@ -442,8 +439,7 @@ def by_ledger(gone: Gone) -> Summary:
 
 def ledger_for(gone: Gone) -> "Ledger":
     """Return the ledger of what goes away, no longer than what it stands for is worth."""
-    from slowwave.compaction.entries import LedgerSettings  # noqa: PLC0415 - few sessions of a night are due
-    from slowwave.compaction.ledger import ledger_of  # noqa: PLC0415 - few sessions of a night are due
+    from slowwave.compaction.ledger import LedgerSettings, ledger_of  # noqa: PLC0415 - few sessions of a night are due
 
     settings = LedgerSettings(most_bytes=min(LedgerSettings().most_bytes, gone.most_bytes))
     return ledger_of(

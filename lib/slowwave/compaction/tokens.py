@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Literal, NamedTuple, cast
 
-from slowwave.formats import registry
-from slowwave.formats.model import Block, Injected, Message, Other, Text, Thinking, ToolCall, ToolResult
+from slowwave.formats import Block, Injected, Message, Other, Text, Thinking, ToolCall, ToolResult, registry
 
 _PER_TOKEN = 4
 # pi: 1,200 tokens

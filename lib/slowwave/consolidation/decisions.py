@@ -18,10 +18,10 @@ from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.consolidation.refusals import Refusals, is_retraction, may_end, meant, retired
 from slowwave.consolidation.replacement import Contrary, without_needless
 from slowwave.consolidation.rivals import held_when, holder_after
+from slowwave.memory import DROPS, OF_VOICE, RETRACTS, Candidate
 from slowwave.memory.book import Memory
 from slowwave.memory.candidates import USUAL_LOSS
 from slowwave.memory.dates import dated
-from slowwave.memory.model import DROPS, OF_VOICE, RETRACTS, Candidate
 from slowwave.memory.pages import in_one_line, parts_of, target_of, without_stale
 
 

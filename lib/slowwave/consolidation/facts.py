@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from slowwave.consolidation.likeness import Meaning, is_like, meaning_of, words_of
 from slowwave.consolidation.slots import IN_WORDS, beside_claim, claim
+from slowwave.memory import Candidate, Category, Evidence, seen_in
 from slowwave.memory.book import Memory, unique
-from slowwave.memory.foreign import ForeignLine, known_lines
 from slowwave.memory.ledger import Sighting
-from slowwave.memory.model import Candidate, Category, Evidence, seen_in
+from slowwave.memory.provenance import ForeignLine, known_lines
 from slowwave.memory.team import OtherLine, read_others
 
 # Found by what they claim or by their meaning.

@@ -9,12 +9,12 @@ from typing import cast
 import orjson
 
 from slowwave.errors import CorruptStateError
-from slowwave.formats.model import parse_time
+from slowwave.formats import parse_time
 from slowwave.formats.sessions import StoredSession
+from slowwave.memory import Candidate, ExtractedRange, iso
 from slowwave.memory.book import Book, read_book
 from slowwave.memory.candidates import candidates_path, read_entries
 from slowwave.memory.folder import STATE_FILE, read_or_none
-from slowwave.memory.model import Candidate, ExtractedRange, iso
 from slowwave.quantities import counted
 from slowwave.report import Gate, in_wait
 

@@ -24,13 +24,12 @@ from slowwave.consolidation.replacement import Contrary, disputed
 from slowwave.consolidation.snapshot import read_snapshot
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError, UsageError
 from slowwave.files import atomic_write, file_bytes, private_folder
+from slowwave.memory import BY_PERSON, DROPS, RETRACTS, Candidate, candidate_id, iso
 from slowwave.memory.book import Memory
-from slowwave.memory.candidates import append_candidates, read_candidates
-from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.candidates import EXTRACTED, append_candidates, read_candidates
 from slowwave.memory.folder import OWN_FOLDER, guarded
-from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import REVIEW, VERSION, Event
-from slowwave.memory.model import BY_PERSON, DROPS, RETRACTS, Candidate, candidate_id, iso
+from slowwave.memory.provenance import ForeignLine
 from slowwave.memory.transaction import Change, commit, recover, unused
 from slowwave.settings import ConsolidationSettings
 

@@ -32,10 +32,10 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.memory.authors import Writes
 from slowwave.memory.book import Book, Memory, standing_of
 from slowwave.memory.candidates import MOST_REMOVED
-from slowwave.memory.delivery.register import Register
+from slowwave.memory.delivery import Register
 from slowwave.memory.effects import EFFECTS, Case, Effect, Watched, effects_of, with_rows
 from slowwave.memory.folder import INDEX, STATE_FILE, digest, guarded, read_or_none
-from slowwave.memory.foreign import noted_in, warning
+from slowwave.memory.provenance import noted_in, warning
 from slowwave.memory.transaction import recover, replace_state
 from slowwave.models.base import LanguageModel, Usage
 from slowwave.quantities import counted

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from slowwave.memory import Candidate
 from slowwave.memory.book import Book, Memory
-from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import VERSION, Event, IndexEntry, Writer
-from slowwave.memory.model import Candidate
 from slowwave.memory.pages import target_of
+from slowwave.memory.provenance import ForeignLine
 from slowwave.memory.team import OtherLine
 
 Action = Literal["ADD", "MERGE", "UPDATE", "MOVE", "SUPERSEDE", "KEEP", "DROP", "WAIT", "PHRASE", "DISPUTE"]

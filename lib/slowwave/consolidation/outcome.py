@@ -8,6 +8,7 @@ import msgspec
 
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.model import Moved, Operation, Outcome, State, dispute_of
+from slowwave.memory import Candidate
 from slowwave.memory.authors import part_key
 from slowwave.memory.book import (
     AWAY,
@@ -22,9 +23,8 @@ from slowwave.memory.book import (
     page_of_heading,
     standing_of,
 )
-from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.candidates import EXTRACTED
 from slowwave.memory.folder import INDEX, PAGE, PAGES, TOPICS, fact_line, new_index_file, new_topic_file, page_line
-from slowwave.memory.foreign import bare
 from slowwave.memory.index import (
     FURTHER,
     MARGIN,
@@ -48,7 +48,6 @@ from slowwave.memory.index import (
     worths,
 )
 from slowwave.memory.ledger import ARRANGED, FULL, VERSION, Event, EventKind, IndexEntry, line_hash
-from slowwave.memory.model import Candidate
 from slowwave.memory.pages import (
     front_of,
     headings,
@@ -66,6 +65,7 @@ from slowwave.memory.pages import (
     without_own,
     without_stale,
 )
+from slowwave.memory.provenance import bare
 from slowwave.quantities import counted
 from slowwave.settings import ConsolidationSettings
 

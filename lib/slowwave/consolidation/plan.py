@@ -14,12 +14,12 @@ from slowwave.consolidation.gates import render_state
 from slowwave.consolidation.model import Gathered, Operation, Outcome, State, lost_share, validate
 from slowwave.consolidation.outcome import Stamp, amount_of
 from slowwave.consolidation.snapshot import Snapshot, gather
+from slowwave.memory import Candidate, iso
 from slowwave.memory.book import FORGOTTEN, deed, standing_of
+from slowwave.memory.candidates import EXTRACTED
 from slowwave.memory.evidence import unproven
-from slowwave.memory.extracted import FILE as EXTRACTED
 from slowwave.memory.folder import STATE_FILE
 from slowwave.memory.ledger import ARRANGED, BY_JUDGE, REVIEW, VERSION, Event
-from slowwave.memory.model import Candidate, iso
 from slowwave.memory.transaction import Change, commit, unused
 from slowwave.report import BY_SETTING, Phases
 from slowwave.settings import ConsolidationSettings

@@ -23,11 +23,11 @@ from slowwave.consolidation.model import AccountingError, Gathered, Operation, S
 from slowwave.consolidation.replacement import LIGHT
 from slowwave.consolidation.slots import claim, claim_of, decision_key, stance_of
 from slowwave.extraction.model.quotations import stands_in
+from slowwave.memory import DROPS, RETRACTS, Candidate, Category
 from slowwave.memory.book import Memory
-from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import BY_MODEL
-from slowwave.memory.model import DROPS, RETRACTS, Candidate, Category
 from slowwave.memory.pages import target_of
+from slowwave.memory.provenance import ForeignLine
 from slowwave.settings import ConsolidationSettings
 
 Op = Literal["merge", "supersede", "contradicts", "drop", "keep", "add"]

@@ -21,7 +21,7 @@ from slowwave.hostile import is_hostile
 from slowwave.memory.book import Memory
 from slowwave.memory.folder import INDEX
 from slowwave.models.base import Ask, ContextOverflowError, LanguageModel, ModelError, Usage
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.settings import ConsolidationSettings
 
 # Pages that a model writes: lines that say several memories at once, or one of them better.

@@ -9,10 +9,10 @@ from slowwave.consolidation.facts import SAME_BYTES, Fact, Held, Identity, Momen
 from slowwave.consolidation.likeness import NO, Meaning, is_like, meaning_of, words_of
 from slowwave.consolidation.model import Gathered, State
 from slowwave.extraction.phrases import not_any_more
+from slowwave.memory import RETRACTS, Candidate
 from slowwave.memory.book import Memory
-from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import Writer
-from slowwave.memory.model import RETRACTS, Candidate
+from slowwave.memory.provenance import ForeignLine
 from slowwave.memory.search import share_of
 
 REMOVED = "a person removed this memory"

@@ -23,11 +23,11 @@ from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.likeness import arranged, meaning_of, parted, words_of
 from slowwave.consolidation.model import Operation, State
 from slowwave.consolidation.slots import LABELS, claim, claim_of, is_definite
+from slowwave.memory import Candidate
 from slowwave.memory.book import Memory
-from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import BY_JUDGE
-from slowwave.memory.model import Candidate
 from slowwave.memory.pages import standing_lines, target_of
+from slowwave.memory.provenance import ForeignLine
 
 
 def _set(text: str) -> frozenset[str]:

@@ -21,7 +21,7 @@ from slowwave.consolidation.likeness import words_of
 from slowwave.consolidation.refusals import ended, is_retraction, may_end
 from slowwave.consolidation.replacement import Apart, apart, overtakes
 from slowwave.consolidation.slots import claim, is_definite, scope_of, stance_of
-from slowwave.memory.model import Candidate
+from slowwave.memory import Candidate
 
 _MOST_ALIKE = 60
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from slowwave.consolidation.likeness import NO, Words, meaning_of, parted, words_of
+from slowwave.memory import RETRACTS, Candidate, Category
 from slowwave.memory.book import Memory
-from slowwave.memory.model import RETRACTS, Candidate, Category
 from slowwave.shell.commands import commands_of
 
 Slot = tuple[str, str]

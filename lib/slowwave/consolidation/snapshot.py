@@ -13,22 +13,29 @@ from rapidfuzz import fuzz
 from slowwave.consolidation.gates import parse_state
 from slowwave.consolidation.model import Gathered, State
 from slowwave.consolidation.slots import decision_key, key_of
-from slowwave.formats.model import Problem
+from slowwave.formats import Problem
+from slowwave.memory import CATEGORIES, Candidate, Category, ExtractedRange, iso
 from slowwave.memory.authors import Author, Authors, Writes, committed, read_writes
 from slowwave.memory.book import DECISIONS, NOTED, WORKING, Book, Memory, Phrase, page_of_heading, replay
-from slowwave.memory.candidates import MOST_REMOVED, USUAL_LOSS, Waiting, candidates_path, read_entries
+from slowwave.memory.candidates import (
+    EXTRACTED,
+    MOST_REMOVED,
+    USUAL_LOSS,
+    Waiting,
+    candidates_path,
+    read_entries,
+    reconciled,
+    shown_before,
+)
 from slowwave.memory.candidates import waiting as waiting_now
 from slowwave.memory.effects import read_effects
-from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import reconciled, shown_before
 from slowwave.memory.folder import INDEX, PAGE, PAGES, POINTER, STATE_FILE, digest, read_or_none, read_texts
-from slowwave.memory.foreign import foreign_lines, known_numbers, read_foreign, strange_files
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import VERSION, Event, Sighting, Writer, line_hash, parse_ledger
-from slowwave.memory.model import CATEGORIES, Candidate, Category, ExtractedRange, iso
 from slowwave.memory.pages import Statement, front_of, statements
+from slowwave.memory.provenance import foreign_lines, known_numbers, read_foreign, strange_files
 from slowwave.memory.team import read_others
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ from slowwave.consolidation.replacement import Contrary
 from slowwave.consolidation.snapshot import Snapshot, read_snapshot
 from slowwave.errors import NotFoundError, RefusedError
 from slowwave.files import atomic_write
+from slowwave.memory import Candidate, Evidence, SessionRef, candidate_id, iso
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.candidates import append_candidates, read_candidates
 from slowwave.memory.delivery.files import asked, author_of
 from slowwave.memory.folder import OWN_FOLDER, guarded, read_or_none
-from slowwave.memory.foreign import ForeignLine
 from slowwave.memory.ledger import VERSION, Event, read_ledger
-from slowwave.memory.model import Candidate, Evidence, SessionRef, candidate_id, iso
+from slowwave.memory.provenance import ForeignLine
 from slowwave.memory.team import (
     OTHERS,
     SUFFIX,

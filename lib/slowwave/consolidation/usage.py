@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import cast
 
 from slowwave.errors import SlowwaveError
+from slowwave.formats import Injected, Message, RowSpan, Span, ToolCall, ToolResult
 from slowwave.formats.lines import open_plain
-from slowwave.formats.model import Injected, Message, RowSpan, Span, ToolCall, ToolResult
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
+from slowwave.memory import Evidence, iso, name_to_json
 from slowwave.memory.authors import Writes, Written, part_key, read_writes, write_writes
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import PAGES, guarded, read_texts
-from slowwave.memory.foreign import ForeignLine, strange_files
-from slowwave.memory.model import Evidence, iso, name_to_json
 from slowwave.memory.pages import statements
+from slowwave.memory.provenance import ForeignLine, strange_files
 from slowwave.reading.session import changes_of, command_in
 from slowwave.stores.projects import Project
 

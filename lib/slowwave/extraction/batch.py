@@ -20,13 +20,12 @@ from slowwave.extraction.selection import EXTRACTOR, repeated, tells_several
 from slowwave.extraction.selection import NAME as REPEATED
 from slowwave.extraction.session import Read, new_ranges
 from slowwave.formats.sessions import StoredSession
-from slowwave.memory.candidates import Notes, append_batches, read_candidates
+from slowwave.memory import Candidate, ExtractedRange, iso, name_to_json, printable
+from slowwave.memory.candidates import append_batches, read_candidates, write_extraction
 from slowwave.memory.effects import Asked
-from slowwave.memory.extracted import write_extraction
-from slowwave.memory.folder import guarded
-from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json, printable
+from slowwave.memory.folder import Notes, guarded
 from slowwave.report import Gate, Item, Report
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project
 

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from slowwave.formats.model import Problem, RowSpan, Span
+from slowwave.formats import Problem, RowSpan, Span
 from slowwave.hostile import hostile_reason, is_hostile, one_line
-from slowwave.memory.candidates import Notes
-from slowwave.memory.dates import dated
-from slowwave.memory.model import (
+from slowwave.memory import (
     Candidate,
     CandidateOrigin,
     Category,
@@ -22,8 +20,10 @@ from slowwave.memory.model import (
     iso,
     name_to_json,
 )
-from slowwave.reading.items import Chosen, Meaning, Reading
-from slowwave.secrets.redactor import Redactor
+from slowwave.memory.dates import dated
+from slowwave.memory.folder import Notes
+from slowwave.reading import Chosen, Meaning, Reading
+from slowwave.secrets import Redactor
 
 # A note: something that a session says, on its way to be a candidate.
 

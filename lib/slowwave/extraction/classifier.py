@@ -15,9 +15,9 @@ from typing import Literal
 
 import msgspec
 
+from slowwave.memory import CATEGORIES, Category
 from slowwave.memory.dates import dated, reports, states
-from slowwave.memory.model import CATEGORIES, Category
-from slowwave.reading.items import Chosen, Edited, Failed, Part, Ran, Reading, Said, Speaker, Statement, contents_of
+from slowwave.reading import Chosen, Edited, Failed, Part, Ran, Reading, Said, Speaker, Statement, contents_of
 
 # The features.
 #

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from slowwave.reading.items import Chosen, Meaning, Reading, Said, Statement, contents_of, points_back, statements
+from slowwave.reading import Chosen, Meaning, Reading, Said, Statement, contents_of, points_back, statements
 
 # of the words of a recap this share was said by the person
 _TAKEN_UP = 0.4

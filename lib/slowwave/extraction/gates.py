@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from slowwave.extraction.ranges import PartState
-from slowwave.formats.model import Message, Problem, ToolCall, ToolResult
-from slowwave.memory.candidates import Notes
-from slowwave.memory.model import iso
+from slowwave.formats import Message, Problem, ToolCall, ToolResult
+from slowwave.memory import iso
+from slowwave.memory.folder import Notes
 from slowwave.report import Gate
 from slowwave.settings import ExtractionSettings
 
@@ -131,7 +131,7 @@ REFUSED_FILE = "refused.jsonl"
 class Refused(msgspec.Struct, frozen=True):
     """A session that a gate refused after it was decoded."""
 
-    session: str  # the session's id, as :mod:`slowwave.memory.model` spells it
+    session: str  # the session's id, as :mod:`slowwave.memory` spells it
     stamp: str  # of its files, as :func:`stamp_of` returns it; another stamp means another progress
     extractor: str  # name and version of the extractor
     progress: Progress  # what the gates were told

@@ -18,16 +18,14 @@ from slowwave.extraction.selection import EXTRACTOR
 from slowwave.extraction.session import Read, gates_for, is_taken_up, read_session, states_of
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
+from slowwave.memory import name_to_json
 from slowwave.memory.book import read_book
-from slowwave.memory.candidates import read_candidates
+from slowwave.memory.candidates import read_candidates, reconcile
 from slowwave.memory.effects import Asked
-from slowwave.memory.extracted import reconcile
-from slowwave.memory.foreign import noted_in
-from slowwave.memory.model import name_to_json
-from slowwave.memory.provenance import look_at_foreign, tell
+from slowwave.memory.provenance import look_at_foreign, noted_in, tell
 from slowwave.models.base import LanguageModel
 from slowwave.report import Gate, Report
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.discovery import active_reason
 from slowwave.stores.projects import Project

@@ -15,9 +15,9 @@ from slowwave.extraction.discussion import settled
 from slowwave.extraction.phrases import for_good, taken_back
 from slowwave.extraction.practice import practice
 from slowwave.extraction.voice import documents, doubt_of, is_pasted, theirs
-from slowwave.memory.model import PASTED, RETRACTS, CandidateOrigin, Category
+from slowwave.memory import PASTED, RETRACTS, CandidateOrigin, Category
 from slowwave.memory.search import named
-from slowwave.reading.items import (
+from slowwave.reading import (
     Chosen,
     Part,
     Ran,

@@ -14,10 +14,9 @@ from collections.abc import Iterator, Sequence
 from rapidfuzz.fuzz import token_set_ratio
 
 from slowwave.extraction.candidates import Note
-from slowwave.reading.items import Edited, Item, Ran, Reading, Said
-from slowwave.shell.commands import CHECKS, Proven, Purpose, complaint_in, setup_error
-from slowwave.shell.grammar import Command, script_of
-from slowwave.shell.purposes import tool_of, variant_of
+from slowwave.reading import Edited, Item, Ran, Reading, Said
+from slowwave.shell import Command, script_of
+from slowwave.shell.commands import CHECKS, Proven, Purpose, complaint_in, setup_error, tool_of, variant_of
 
 _WHAT = {
     "test": ("Tests", "are run"),

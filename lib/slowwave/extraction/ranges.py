@@ -18,10 +18,10 @@ from typing import BinaryIO
 import orjson
 
 from slowwave.errors import UnreadableError
+from slowwave.formats import Span, Transcript
 from slowwave.formats.lines import PACKED, is_compressed, open_plain
-from slowwave.formats.model import Span, Transcript
 from slowwave.formats.sessions import StoredSession
-from slowwave.memory.model import ExtractedRange, name_to_json
+from slowwave.memory import ExtractedRange, name_to_json
 
 Runs = tuple[tuple[int, int], ...]
 _CHUNK = 1 << 20

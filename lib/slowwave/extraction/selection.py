@@ -9,11 +9,11 @@ import msgspec
 
 from slowwave.extraction.candidates import Note, candidate_of
 from slowwave.hostile import is_hostile
-from slowwave.memory.model import Candidate, SessionRef, candidate_id, seen_in
-from slowwave.reading.items import Meaning, Reading, Said
+from slowwave.memory import Candidate, SessionRef, candidate_id, seen_in
+from slowwave.reading import Meaning, Reading, Said
 from slowwave.reading.pastes import echoes
+from slowwave.secrets import Redactor
 from slowwave.secrets.blocklist import ERASED
-from slowwave.secrets.redactor import Redactor
 
 # Name and version: a new version reads every session again.
 EXTRACTOR = "offline/12"

@@ -13,15 +13,15 @@ from slowwave.extraction.candidates import Quarantined, quarantine_of
 from slowwave.extraction.gates import Progress, progress_of, session_gates
 from slowwave.extraction.ranges import PartState, part_state, ranges_of, runs_of, stamp
 from slowwave.extraction.selection import EXTRACTOR, Taken, taken
-from slowwave.formats.model import Message, Span, Transcript
+from slowwave.formats import Message, Span, Transcript
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
-from slowwave.memory.model import ExtractedRange, SessionRef, name_to_json
-from slowwave.reading.items import Meaning
+from slowwave.memory import ExtractedRange, SessionRef, name_to_json
+from slowwave.reading import Meaning
 from slowwave.reading.session import read
 from slowwave.report import Gate
+from slowwave.secrets import Redactor
 from slowwave.secrets.blocklist import Blocked, moment_name, record_name
-from slowwave.secrets.redactor import Redactor
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project
 from slowwave.stores.summary import HARMLESS

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from slowwave.extraction.classifier import Weights, pieces_of, wording, words_of
-from slowwave.memory.model import QUOTED
-from slowwave.reading.items import Statement, sentences
+from slowwave.memory import QUOTED
+from slowwave.reading import Statement, sentences
 
 # Log-odds from which on a message is doubted, chosen where of others' words hardly any get through (make quality
 # SECTION=fresh).

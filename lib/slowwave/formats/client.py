@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 from slowwave.files import home_folder
-from slowwave.formats.model import Message, SessionFiles, SessionKind, Span, Transcript
+from slowwave.formats import Message, SessionFiles, SessionKind, Span, Transcript
 from slowwave.formats.sessions import FoundSession, K, Place, StoredSession, StoreProblem, Walk
 
 if TYPE_CHECKING:

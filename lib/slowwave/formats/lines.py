@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeVar, cast
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.model import REFUSALS, Problem, Span, is_utf8
+from slowwave.formats import REFUSALS, Problem, Span, is_utf8
 
 if TYPE_CHECKING:
     from slowwave.formats.salvage import OddLine
@@ -137,14 +137,9 @@ def odd_line(
 ) -> tuple["OddLine", int]:
     """Return a line that is not plainly one object, trimmed, and the offset of the next line.
 
-    Args:
-        file: opened for reading, and read up to the end of ``line``; left where the next line begins.
-        path: its name.
-        part: its index in the session.
-        number: of the line.
-        begin: where it begins.
-        line: its first :data:`LONG_LINE_BYTES`, with its newline.
-        problems: NUL bytes around a long line are noted here.
+    ``file``: opened for reading, and read up to the end of ``line``; left where the next line begins. ``path``: its
+    name. ``part``: its index in the session. ``number``: of the line. ``begin``: where it begins. ``line``: its first
+    :data:`LONG_LINE_BYTES`, with its newline. ``problems``: NUL bytes around a long line are noted here.
     """
     from slowwave.formats.salvage import OddLine  # noqa: PLC0415
 
@@ -241,9 +236,7 @@ def open_plain(path: Path, problems: list[Problem] | None = None, *, most: int =
     """Open a regular file for reading its plain bytes; a file that only has the name of a compressed one is plain.
 
     ``problems``: damage is appended here; without it, it shows as an end; ``most``: plain bytes behind this many are
-    not needed.
-
-    Raises UnreadableError: missing, no permission, not a regular file, or no room for its plain bytes.
+    not needed. Raises UnreadableError: missing, no permission, not a regular file, or no room for its plain bytes.
     """
     return plain_of(path, open_regular(path), problems, most=most)
 

@@ -19,7 +19,7 @@ import msgspec
 
 from slowwave.errors import LockHeldError, LockLostError
 from slowwave.files import TEMP_PREFIX, at_fault_point
-from slowwave.formats.model import parse_time
+from slowwave.formats import parse_time
 from slowwave.locks import created_at, is_running, start_ticks
 
 _START_TOLERANCE_S = 2.0

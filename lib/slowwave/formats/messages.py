@@ -10,8 +10,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 import msgspec
 from msgspec.structs import force_setattr
 
-from slowwave.formats.lines import opened, read_records, relaxed_collector
-from slowwave.formats.model import (
+from slowwave.formats import (
     REFUSALS,
     Block,
     Content,
@@ -30,6 +29,7 @@ from slowwave.formats.model import (
     objects_of,
     text_in,
 )
+from slowwave.formats.lines import opened, read_records, relaxed_collector
 
 # pyright: reportIncompatibleMethodOverride=false, reportIncompatibleVariableOverride=false
 # (fields in the place of read-only properties: both are only read)
@@ -219,11 +219,9 @@ def set_parent(message: Message, parent: str | None) -> None:
 class Links(Generic[R]):
     """Finds the message above a record over records that say nothing; looked up when somebody first asks.
 
-    Args:
-        records: all records of a session.
-        key: the id that other records name as their parent.
-        above: the parent that a record names.
-        message: the id of the message that a record belongs to, None for a record that says nothing.
+    ``records``: all records of a session. ``key``: the id that other records name as their parent. ``above``: the
+    parent that a record names. ``message``: the id of the message that a record belongs to, None for a record that says
+    nothing.
     """
 
     def __init__(

@@ -12,8 +12,8 @@ from typing import Literal
 import msgspec
 
 from slowwave.errors import MovedError
+from slowwave.formats import whole
 from slowwave.formats.changes import file_state, rewrite_without
-from slowwave.formats.model import whole
 from slowwave.formats.openclaw.store import SessionEntry, SessionStore, entry_of, read_store, update_store, values_of
 
 

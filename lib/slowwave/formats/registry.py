@@ -15,6 +15,7 @@ from typing import NamedTuple, cast
 import msgspec
 
 from slowwave.errors import UnknownDialectError, UnreadableError, UsageError
+from slowwave.formats import REFUSALS, SessionFiles, Transcript
 from slowwave.formats.cersei import BARE
 from slowwave.formats.cersei import CLIENT as CERSEI
 from slowwave.formats.claude import CLIENT as CLAUDE
@@ -24,7 +25,6 @@ from slowwave.formats.codex import CLIENT as CODEX
 from slowwave.formats.crabtalk import CLIENT as CRABTALK
 from slowwave.formats.database import HEADER, tables_of
 from slowwave.formats.lines import open_plain
-from slowwave.formats.model import REFUSALS, SessionFiles, Transcript
 from slowwave.formats.openclaw import CLIENT as OPENCLAW
 from slowwave.formats.opencode import CLIENT as OPENCODE
 from slowwave.formats.pi import CLIENT as PI

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from slowwave.formats.model import REFUSALS, Problem, ProblemKind, Span, clean, is_utf8
+from slowwave.formats import REFUSALS, Problem, ProblemKind, Span, clean, is_utf8
 
 T = TypeVar("T")
 BOM = b"\xef\xbb\xbf"

@@ -19,8 +19,8 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, Self, TypeVar
 import msgspec
 
 from slowwave.errors import UnreadableError, UsageError
+from slowwave.formats import SessionFiles, SessionKind, SessionOrigin, whole
 from slowwave.formats.lines import PACKED, open_plain
-from slowwave.formats.model import SessionFiles, SessionKind, SessionOrigin, whole
 
 SUFFIX = ".jsonl"
 StoreProblemKind = Literal[

@@ -10,8 +10,8 @@ import msgspec
 
 from slowwave.errors import UnreadableError
 from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
+from slowwave.formats import Problem, Span
 from slowwave.formats.lines import open_regular, opened, read_range, read_records
-from slowwave.formats.model import Problem, Span
 
 BLOCK_BYTES = 256 << 10
 # for a search in raw bytes, which needs fewer reads with larger ones

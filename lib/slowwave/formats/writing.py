@@ -22,9 +22,9 @@ import orjson
 from slowwave.context import Clock
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, move_file, private_folder, write_all
+from slowwave.formats import REFUSALS, SessionFiles, Text, Thinking, ToolCall, fields_of
 from slowwave.formats.changes import PART_BYTES, Announce, append_records
 from slowwave.formats.lines import open_regular, read_records
-from slowwave.formats.model import REFUSALS, SessionFiles, Text, Thinking, ToolCall, fields_of
 from slowwave.formats.sessions import SUFFIX, part_name
 from slowwave.formats.tail import find_last, line_around, lines_backward
 
@@ -379,11 +379,7 @@ Copied = Callable[[bytes, CopiedLine], bytes | None]
 
 
 def write_fork(
-    files: SessionFiles,
-    base: Path,
-    copied: Copied,
-    only: Container[Where] | None = None,
-    part_bytes: int | None = None,
+    files: SessionFiles, base: Path, copied: Copied, only: Container[Where] | None = None, part_bytes: int | None = None
 ) -> list[Path]:
     """Write the fork of a session to ``base`` and its parts, and return their paths.
 

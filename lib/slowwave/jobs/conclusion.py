@@ -16,10 +16,10 @@ import msgspec
 
 from slowwave.consolidation.gates import ENOUGH, due_after
 from slowwave.errors import SlowwaveError, told
-from slowwave.jobs.run import folders_of, journal_of, memory_folders
-from slowwave.memory.delivery.register import Register, read_register
-from slowwave.memory.delivery.targets import OF_AGENTS, reach_of, unfit
-from slowwave.memory.model import iso, name_to_json
+from slowwave.jobs.run import folders_of, memory_folders
+from slowwave.memory import iso, name_to_json
+from slowwave.memory.delivery import OF_AGENTS, Register, reach_of, read_register, unfit
+from slowwave.models import journal_of
 from slowwave.models.base import Account, ModelError, read_account
 from slowwave.observability.lessons import Learned
 from slowwave.observability.memories import Known, known_of
@@ -41,7 +41,7 @@ from slowwave.observability.progress import Noting, begun, end_note, note_path, 
 from slowwave.observability.telemetry import export, log_night, post
 from slowwave.quantities import counted as number_of
 from slowwave.report import Report, counted
-from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
+from slowwave.secrets import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project, short_names
 
@@ -86,14 +86,10 @@ def conclude(
 ) -> Concluded:
     """Record a run that changed something or might have, and tell whoever the settings name.
 
-    Args:
-        report: the report of the whole run, without secrets; warnings are added to it.
-        began: when it began.
-        settings: the settings in force.
-        environ: the environment.
-        projects: the projects that were worked on.
-        outcome: how it ended; by default what the report amounts to.
-        sessions: how many it was about, where the projects come without theirs.
+    ``report``: the report of the whole run, without secrets; warnings are added to it. ``began``: when it began.
+    ``settings``: the settings in force. ``environ``: the environment. ``projects``: the projects that were worked on.
+    ``outcome``: how it ended; by default what the report amounts to. ``sessions``: how many it was about, where the
+    projects come without theirs.
     """
     earlier, problems = _earlier(environ, report)
     came_to = outcome_of(report)

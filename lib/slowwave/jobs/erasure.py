@@ -21,19 +21,19 @@ from slowwave.files import atomic_write, data_folder, file_bytes, home_folder, p
 from slowwave.jobs.run import contained, discreet, for_all, require_places
 from slowwave.jobs.story import chosen_projects
 from slowwave.locks import erasing
-from slowwave.memory.model import name_to_json
+from slowwave.memory import name_to_json
 from slowwave.memory.transaction import recover
 from slowwave.report import NOT_SEARCHED, Item, Report
 from slowwave.retention.audit import AuditLog, Entry
-from slowwave.retention.erase.eraser import Across, Changed, Eraser, Written, left
+from slowwave.retention.erase import Across, Changed, Eraser, Written, left
 from slowwave.retention.erase.job import erase_project, finish, finish_within, refuse_held
 from slowwave.retention.erase.memory import what_goes
 from slowwave.retention.erase.places import NEVER, names_in
 from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.retention.erase.transcripts import FOLDER as JOURNALS
 from slowwave.retention.erase.transcripts import along, forks_of, unknown
+from slowwave.secrets import Redactor, redactor_of
 from slowwave.secrets.blocklist import Blocked, block, read_blocked
-from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project
 

@@ -151,10 +151,7 @@ def write_manifest(manifest: Manifest, environ: Mapping[str, str]) -> Path:
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read a manifest.
-
-    Raises OSError: it is gone or cannot be read; ValueError: it is not a manifest.
-    """
+    """Read a manifest. Raises OSError: it is gone or cannot be read; ValueError: it is not a manifest."""
     about = path.stat()
     return _parsed(path, about.st_mtime_ns, about.st_ino)
 
@@ -172,10 +169,7 @@ def packed(value: msgspec.Struct) -> bytes:
 
 
 def unpacked(tree: Any, kind: type[T]) -> T:
-    """Return a value from the parsed JSON of :func:`packed`.
-
-    Raises ValueError: it is none of that kind.
-    """
+    """Return a value from the parsed JSON of :func:`packed`. Raises ValueError: it is none of that kind."""
     return msgspec.convert(tree, type=kind, dec_hook=_decode)
 
 

@@ -27,17 +27,17 @@ from slowwave.consolidation.lock import held
 from slowwave.context import Clock
 from slowwave.errors import NotFoundError, UsageError, several
 from slowwave.locks import beside_jobs
+from slowwave.memory import Candidate
 from slowwave.memory.book import Book, Memory, read_book
 from slowwave.memory.candidates import read_candidates
+from slowwave.memory.delivery import REFUSED
 from slowwave.memory.delivery.files import refresh
-from slowwave.memory.delivery.register import REFUSED
 from slowwave.memory.evidence import Source, first_line, sources_of
 from slowwave.memory.folder import MemoryFolder, named
 from slowwave.memory.ledger import read_ledger, undone_in
-from slowwave.memory.model import Candidate
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Ask, Dream, Remembered, ask_of, ask_of_dream, in_words, remembered, urgency
-from slowwave.secrets.redactor import Redactor, redactor_of
+from slowwave.secrets import Redactor, redactor_of
 from slowwave.settings import Settings
 
 Verb = Literal["accept", "edit", "reject"]
@@ -126,9 +126,7 @@ class Desk:
     def waiting(self, *, every: bool = True) -> list[Waits]:
         """Return all that waits, what is worth a person's time first; without ``every`` only that.
 
-        Raises:
-            CorruptStateError: a ledger or a parked dream is damaged.
-            UnreadableError: a file cannot be read.
+        Raises CorruptStateError: a ledger or a parked dream is damaged; UnreadableError: a file cannot be read.
         """
         limits, now = self.settings.consolidation, self.clock.now()
         all_of_it = msgspec.structs.replace(limits, review_confidence=0.0)
@@ -147,11 +145,7 @@ class Desk:
         return is_in_doubt or waits.ask.confidence >= self.settings.consolidation.review_confidence
 
     def find(self, name: str, project: str = "") -> Waits:
-        """Return what is called so.
-
-        Raises:
-            NotFoundError: nothing is, or several things are.
-        """
+        """Return what is called so. Raises NotFoundError: nothing is, or several things are."""
         found = [w for w in self.waiting() if name and w.is_called(name) and project in ("", w.folder.project)]
         found = [w for w in found if w.ask.id == name] or found
         if len(found) > 1:
@@ -184,16 +178,10 @@ class Desk:
     def decide(self, waits: Waits, verb: Verb, text: str = "", *, of_message: bool = False) -> Decision:
         """Carry a person's word out.
 
-        Args:
-            waits: what it is about.
-            verb: accept, reject, or edit: accept it in other words.
-            text: edit: what it shall say.
-            of_message: reject: also all else that came from the same message, by one decision.
-
-        Raises:
-            UsageError: it cannot be reworded, or no words were given.
-            LockHeldError: a dream is running.
-            MovedError: something changed since it was looked at.
+        ``waits``: what it is about. ``verb``: accept, reject, or edit: accept it in other words. ``text``: edit: what
+        it shall say. ``of_message``: reject: also all else that came from the same message, by one decision. Raises
+        UsageError: it cannot be reworded, or no words were given; LockHeldError: a dream is running; MovedError:
+        something changed since it was looked at.
         """
         if verb not in waits.verbs:
             raise UsageError(f"{waits.ask.id} is accepted or rejected as a whole; there are no words of it to edit")
@@ -238,13 +226,9 @@ class Desk:
     def drop(self, names: Sequence[str]) -> list[Dropped]:
         """Drop memories at once, each project's by a dream of its own; they never come back in any words.
 
-        Args:
-            names: their ids, or the beginnings of these.
-
-        Raises:
-            NotFoundError: no memory, or none that still holds, is called so, or several are; nothing was changed.
-            LockHeldError: a dream is running.
-            MovedError: somebody wrote one's line anew.
+        ``names``: their ids, or the beginnings of these. Raises NotFoundError: no memory, or none that still holds, is
+        called so, or several are; nothing was changed; LockHeldError: a dream is running; MovedError: somebody wrote
+        one's line anew.
         """
         chosen: dict[Path, dict[str, Memory]] = {}
         of = {folder.path: folder for folder in self.folders}
@@ -316,10 +300,7 @@ class Desk:
         """Return what is taken back by the id of a dream, a decision, a night or a memory, and what else goes with it.
 
         Of a night it is the oldest dream of each project, of a memory the last decision about it. With ``again`` it is
-        what was taken back, all of which goes and comes together.
-
-        Raises:
-            NotFoundError: several memories are called so.
+        what was taken back, all of which goes and comes together. Raises NotFoundError: several memories are called so.
         """
         every, _ = remembered(self.folders)
         of_run = [[d for d in one.dreams if d.run == name and d.is_undone == again] for one in every]
@@ -351,15 +332,10 @@ class Desk:
     def take_back(self, name: str, *, force: bool = False, again: bool = False) -> TakenBack:
         """Take a decision back, or a dream with all later ones, by its id; what was decided in review waits again.
 
-        Args:
-            name: the id.
-            force: also where people have changed a file since; their version is kept aside.
-            again: have it again instead, with all that was taken back together with it.
-
-        Raises:
-            NotFoundError: there is nothing of that id, or it was taken back before; ``again``: or it was not.
-            RefusedError: people have changed a file since, or what was taken back has something resting on it.
-            LockHeldError: a dream is running.
+        ``name``: the id. ``force``: also where people have changed a file since; their version is kept aside.
+        ``again``: have it again instead, with all that was taken back together with it. Raises NotFoundError: there is
+        nothing of that id, or it was taken back before; ``again``: or it was not; RefusedError: people have changed a
+        file since, or what was taken back has something resting on it; LockHeldError: a dream is running.
         """
         if not again and (at := self.taken_back_at(name)):
             raise NotFoundError(
@@ -444,8 +420,7 @@ _MOST_TOLD = 5
 def _last_decision(every: Sequence[Remembered], name: str, *, again: bool) -> tuple[str, Dream | None]:
     """Return the memory that is called so, by its id or the beginning of one, and the last decision about it, if any.
 
-    Raises:
-        NotFoundError: several memories are called so.
+    Raises NotFoundError: several memories are called so.
     """
     dreams = sorted((dream for one in every for dream in one.dreams), key=lambda dream: dream.at)
     about = {c.memory: c.text for d in dreams for c in d.changes if name and c.memory.startswith(name)}

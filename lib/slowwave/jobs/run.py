@@ -1,7 +1,6 @@
-"""What stands around the steps of a run: contained failures, reports without secrets, the model, and whose memories.
+"""What stands around the steps of a run: contained failures, reports without secrets, the account, whose memories.
 
-The model is one for all steps and projects in a process, with one account for all processes of a run. At a provider's
-batch price a night reads the answers to what was asked before, and hands over what was asked last.
+At a provider's batch price a night reads the answers to what was asked before, and hands over what was asked last.
 """
 
 import errno
@@ -14,7 +13,7 @@ from pathlib import Path
 from stat import S_ISDIR
 from tempfile import TemporaryFile, gettempdir, mkdtemp
 from time import perf_counter, time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -23,12 +22,11 @@ from slowwave.errors import LockHeldError, SlowwaveError, UnreadableError, Unwri
 from slowwave.files import archive_folder, home_folder, private_folder, state_folder, write_all
 from slowwave.locks import locked_file, remove_leftovers
 from slowwave.memory.folder import NAME, MemoryFolder, global_folder
-from slowwave.models import model_of
-from slowwave.models.base import Account, LanguageModel, Meter, ModelError, read_account
+from slowwave.models.base import Account, ModelError, read_account
 from slowwave.quantities import counted
 from slowwave.report import Gate, Item, Report, Span
-from slowwave.secrets.redactor import NAMELESS, logger_of
-from slowwave.settings import ModelSettings, Settings
+from slowwave.secrets import NAMELESS, logger_of
+from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project, chosen_by
 from slowwave.stores.roots import store_roots
@@ -205,12 +203,9 @@ def require_room(folder: Path, size: int) -> None:
 def remove_old(environ: Mapping[str, str], now: datetime, run_id: str) -> int:
     """Remove the files of other runs that last changed more than :data:`KEPT` ago; return how many.
 
-    What a process that is gone had not written to its end goes at once, uncounted.
-
-    ``environ``: the environment; the state folder is taken from here; ``run_id``: the run that is at work, whose files
-    stay whatever their time: its clock may stand somewhere else.
-
-    Raises OSError: the state folder cannot be read or written.
+    What a process that is gone had not written to its end goes at once, uncounted. ``environ``: the environment; the
+    state folder is taken from here; ``run_id``: the run that is at work, whose files stay whatever their time: its
+    clock may stand somewhere else. Raises OSError: the state folder cannot be read or written.
     """
     folder = state_folder(environ) / "runs"
     before = (now - KEPT).timestamp()
@@ -224,38 +219,10 @@ def remove_old(environ: Mapping[str, str], now: datetime, run_id: str) -> int:
     return removed
 
 
-class _Key(NamedTuple):
-    run_id: str
-    settings: ModelSettings
-    journal: Path
-
-
-# what a server can do, and that it does not answer, is found out once a run; a worker has one run at a time
-_latest: dict[_Key, LanguageModel] = {}
-
-
-def language_model(
-    run_id: str, settings: Settings, environ: Mapping[str, str], *, dry_run: bool = False
-) -> LanguageModel | None:
-    """Return the model that a run may ask, or None: none is configured, or nothing may be asked."""
-    if dry_run or not settings.model.is_set:
-        return None
-    key = _Key(run_id, settings.model, journal_of(run_id, environ))
-    model = _latest.get(key)
-    if model is None:
-        model = model_of(settings, environ, Meter(settings.model, key.journal))
-        if model is not None:
-            _latest.clear()
-            _latest[key] = model
-    return model
-
-
 def note_account(report: Report, journal: Path) -> None:
     """Say which command answered in a run and who counted, and what it was charged beyond the answers that were of use.
 
-    Answers that were cut off, refused or unreadable cost as much as others.
-
-    Raises OSError: the journal cannot be read.
+    Answers that were cut off, refused or unreadable cost as much as others. Raises OSError: the journal cannot be read.
     """
     if not journal.exists():
         return
@@ -283,11 +250,6 @@ def _told(account: Account) -> str:
         counted = f"{account.estimated} of the answers estimated, since nobody counted them"
     tokens = f"{account.prompt_tokens:,} tokens of questions and {account.completion_tokens:,} of answers"
     return f"{account.program or 'the model'} answered {account.calls:,} times: {tokens}{money} ({counted})"
-
-
-def journal_of(run_id: str, environ: Mapping[str, str]) -> Path:
-    """Return where the account of a run is kept."""
-    return state_folder(environ) / "runs" / f"{run_id}.model.json"
 
 
 def is_batched(settings: Settings) -> bool:
@@ -355,11 +317,7 @@ def _spool_contained(report: Report, environ: Mapping[str, str]) -> Generator[No
 
 
 def _ends(settings: Settings, environ: Mapping[str, str]) -> "tuple[Spool, Provider]":
-    from slowwave.models.batch import (  # noqa: PLC0415 - the usual night has no model
-        Provider,
-        Spool,
-        spool_folder,
-    )
+    from slowwave.models.batch import Provider, Spool, spool_folder  # noqa: PLC0415 - the usual night has no model
     from slowwave.models.client import Exchange  # noqa: PLC0415 - as above
 
     return Spool(spool_folder(environ)), Provider(Exchange(settings.model, environ))

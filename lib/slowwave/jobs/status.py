@@ -29,22 +29,21 @@ from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.gates import read_failures
 from slowwave.files import archive_folder, home_folder, state_folder
 from slowwave.jobs.run import folders_of, memory_folders
+from slowwave.memory import iso, name_from_json
 from slowwave.memory.book import read_book
 from slowwave.memory.candidates import read_candidates
+from slowwave.memory.delivery import Register, placed_of, reach_of, read_register
 from slowwave.memory.delivery.hooks import spoken
-from slowwave.memory.delivery.register import Register, placed_of, read_register
-from slowwave.memory.delivery.targets import reach_of
 from slowwave.memory.folder import OWN_FOLDER
-from slowwave.memory.foreign import known_lines
 from slowwave.memory.ledger import REVIEW, read_ledger, undone_in
-from slowwave.memory.model import iso, name_from_json
+from slowwave.memory.provenance import known_lines
 from slowwave.observability.lessons import Kind, in_all, learned, needs_in, remembered
 from slowwave.observability.night import REMEMBERING, STOPPED, Alarm, Night, history_path, read_nights
 from slowwave.observability.progress import AtWork, over_because, read_notes, stopped
 from slowwave.report import Gate
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import read_holds
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.settings import ModelSettings, RetentionSettings, Settings
 from slowwave.stores.archive.shelf import rescue_packs, rescued_bytes
 from slowwave.stores.discovery import active_reason, known_projects
@@ -95,9 +94,7 @@ def standings(
 ) -> tuple[list[Standing], list[str]]:
     """Return how every project stands, and what discovery left out.
 
-    Raises:
-        UnreadableError: a store cannot be read at all.
-        NotFoundError: no project matches ``project``.
+    Raises UnreadableError: a store cannot be read at all; NotFoundError: no project matches ``project``.
     """
     found = known_projects(settings, environ)
     chosen = chosen_by(project, found.projects, lambda p: (p.key, p.root))
@@ -231,9 +228,7 @@ class Morning(msgspec.Struct):
 def morning(settings: Settings, environ: Mapping[str, str], now: datetime, *, project: str = "") -> Morning:
     """Return what was learned last, and how much waits now, in the folders that ``slowwave review`` looks at.
 
-    Raises:
-        UnreadableError: a store cannot be read at all.
-        NotFoundError: no project matches ``project``.
+    Raises UnreadableError: a store cannot be read at all; NotFoundError: no project matches ``project``.
     """
     folders = memory_folders(settings, environ, project)
     every, _ = remembered(folders)

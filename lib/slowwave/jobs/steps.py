@@ -12,16 +12,16 @@ from slowwave.errors import SlowwaveError, UnknownDialectError, UnreadableError,
 from slowwave.extraction.job import extract_sessions
 from slowwave.files import archive_folder
 from slowwave.formats.sessions import StoredSession
-from slowwave.jobs.run import Step, Whole, hand_over_questions, is_batched, language_model
-from slowwave.memory.delivery.commands import bring_commands
-from slowwave.memory.delivery.files import deliver
-from slowwave.memory.delivery.register import REFUSED, Register, read_register
+from slowwave.jobs.run import Step, Whole, hand_over_questions, is_batched
+from slowwave.memory.delivery import REFUSED, Register, read_register
+from slowwave.memory.delivery.files import bring_commands, deliver
 from slowwave.memory.folder import INDEX, NAME, MemoryFolder, global_folder, import_into
-from slowwave.memory.foreign import noted_in
+from slowwave.memory.provenance import noted_in
+from slowwave.models import language_model
 from slowwave.observability.lessons import asks_of
 from slowwave.report import Item, Report
 from slowwave.retention.job import retain
-from slowwave.secrets.redactor import redactor_of
+from slowwave.secrets import redactor_of
 from slowwave.settings import Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from slowwave.compaction.book import Compacting
     from slowwave.compaction.summary import Summarise
     from slowwave.consolidation.effect.verdicts import Told
-    from slowwave.retention.erase.eraser import Eraser
-    from slowwave.secrets.redactor import Redactor
+    from slowwave.retention.erase import Eraser
+    from slowwave.secrets import Redactor
 
 # The step ``compact``: the sessions of one project that have grown too large, with their memories saved first.
 
@@ -305,7 +305,7 @@ def finish_erasing(projects: Sequence[Project], run: Run) -> Report:
 
 
 def _secrets_eraser(run: Run) -> "Eraser":
-    from slowwave.retention.erase.eraser import Eraser  # noqa: PLC0415 - a night erases nothing
+    from slowwave.retention.erase import Eraser  # noqa: PLC0415 - a night erases nothing
     from slowwave.retention.erase.subjects import Secrets  # noqa: PLC0415 - as above
 
     what = Secrets(redactor_of(run.settings, run.environ, create=not run.dry_run))
@@ -327,10 +327,7 @@ STEPS: dict[str, tuple[Step, ...]] = {
 MARKING = ("nightly", "extract", "compact", "erase")
 
 # jobs that end with retention, which is about all projects together
-RETAINING: dict[str, Whole] = {
-    "nightly": retain_at_night,
-    "retain": retain_everywhere,
-}
+RETAINING: dict[str, Whole] = {"nightly": retain_at_night, "retain": retain_everywhere}
 
 
 def retains(job: str, settings: Settings) -> bool:

@@ -19,23 +19,13 @@ import msgspec
 from slowwave.context import Run
 from slowwave.errors import SlowwaveError, told
 from slowwave.formats.registry import NAMES
-from slowwave.jobs.conclusion import (
-    Began,
-    Ended,
-    begin_note,
-    conclude,
-    conclude_broken,
-    drop_note,
-    followed,
-    title_of,
-)
+from slowwave.jobs.conclusion import Began, Ended, begin_note, conclude, conclude_broken, drop_note, followed, title_of
 from slowwave.jobs.portions import extract_everywhere, manifest_of, pays_to_spread, read_manifest, write_manifest
 from slowwave.jobs.run import (
     contained,
     discreet,
     fetch_answers,
     for_all,
-    journal_of,
     note_account,
     note_left_behind,
     rehearsing,
@@ -45,6 +35,7 @@ from slowwave.jobs.run import (
 from slowwave.jobs.steps import MARKING, STEPS, Stage, asks_by_batch, asks_rules, extract, rehearses, stages_of
 from slowwave.locks import beside_jobs
 from slowwave.memory.undo import pages_difference
+from slowwave.models import journal_of
 from slowwave.observability.lessons import Learned, planned
 from slowwave.observability.page import learned_lines, literal, weeks_of
 from slowwave.observability.progress import LOOK, watcher
@@ -53,7 +44,7 @@ from slowwave.quantities import counted
 from slowwave.report import NOT_SEARCHED, PARKED_FOR_REVIEW, Item, Report, RetainItem
 from slowwave.retention.audit import Line
 from slowwave.retention.policy import check
-from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
+from slowwave.secrets import NAMELESS, logger_of, redactor_of
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project, chosen_by, left_beside, short_names
 

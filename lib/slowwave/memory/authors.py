@@ -3,7 +3,7 @@
 Four things tell. A transcript, in which a call of an agent wrote just this line into just this file before any reading
 showed it there. Git, where the folder is under it: who committed the line. The client's own form, where no transcript
 shows how the page came about. And whether a tool showed the words, or a person typed them, before anybody wrote them
-down (:mod:`slowwave.memory.foreign`).
+down (:mod:`slowwave.memory.provenance`).
 The notes hold no words, only hashes and places, and may be deleted: sessions are then read again.
 """
 
@@ -20,11 +20,11 @@ import msgspec
 
 from slowwave.errors import CorruptStateError
 from slowwave.files import atomic_write
+from slowwave.memory import Evidence, iso
 from slowwave.memory.folder import INDEX, OWN_FOLDER, read_or_none
-from slowwave.memory.foreign import ForeignLine, Provenance, Source, bare
 from slowwave.memory.ledger import Writer, line_hash
-from slowwave.memory.model import Evidence, iso
 from slowwave.memory.pages import Statement, headings, is_of_client, split
+from slowwave.memory.provenance import ForeignLine, Provenance, Source, bare
 
 FILE = "writes.json"
 VERSION = 2
@@ -35,7 +35,7 @@ class Written(msgspec.Struct, frozen=True, omit_defaults=True):
 
     at: str  # ISO time
     dialect: str  # of the session
-    session: str  # its id, as :mod:`slowwave.memory.model` spells it
+    session: str  # its id, as :mod:`slowwave.memory` spells it
     path: str  # its first file, spelled likewise
     evidence: Evidence  # the record with the call
 
@@ -71,9 +71,7 @@ _decode = msgspec.json.Decoder(Writes).decode
 def read_writes(memory: Path) -> Writes:
     """Return what transcripts tell about the lines of a memory folder; nothing when none was searched.
 
-    Raises:
-        CorruptStateError: the notes are damaged.
-        UnreadableError: they cannot be opened.
+    Raises CorruptStateError: the notes are damaged; UnreadableError: they cannot be opened.
     """
     path = memory / OWN_FOLDER / FILE
     data = read_or_none(path)
@@ -99,11 +97,7 @@ def part_key(line: bytes) -> str:
 
 
 def write_writes(memory: Path, writes: Writes) -> None:
-    """Replace the notes; the caller holds the guard of the folder.
-
-    Raises:
-        OSError: they cannot be written.
-    """
+    """Replace the notes; the caller holds the guard of the folder. Raises OSError: they cannot be written."""
     data = msgspec.json.format(msgspec.json.encode(writes, order="sorted"), indent=1)
     atomic_write(memory / OWN_FOLDER / FILE, data + b"\n")
 
@@ -228,12 +222,7 @@ class Authors:
 _MOST_SECONDS = 10.0
 _MOST_FILES = 100
 _MOST_BYTES = 1_000_000
-_SAFE = (
-    "core.fsmonitor=false",
-    "core.hooksPath=/dev/null",
-    "core.attributesFile=/dev/null",
-    "protocol.allow=never",
-)
+_SAFE = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.attributesFile=/dev/null", "protocol.allow=never")
 _ALONE = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
@@ -262,10 +251,7 @@ def committed(
 ) -> dict[str, dict[str, Commit]]:
     """Return who committed each line: by file, by the words of the line. What is not committed is left out.
 
-    Args:
-        memory: the memory folder.
-        files: its Markdown files.
-        seconds: how long all of it may take.
+    ``memory``: the memory folder. ``files``: its Markdown files. ``seconds``: how long all of it may take.
     """
     if not files or not any((folder / ".git").exists() for folder in (memory, *memory.parents)):
         return {}

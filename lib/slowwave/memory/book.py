@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal, TypeVar
 
+from slowwave.memory import BY_PERSON, RETRACTS, Candidate, Category, Evidence
 from slowwave.memory.dates import reports
 from slowwave.memory.effects import Effect, Watched, effects_of, read_effects
 from slowwave.memory.folder import INDEX, LOG, PAGE, POINTER, TOPICS, fact_line
@@ -23,7 +24,6 @@ from slowwave.memory.ledger import (
     read_ledger,
     undone_in,
 )
-from slowwave.memory.model import BY_PERSON, RETRACTS, Candidate, Category, Evidence
 
 T = TypeVar("T")
 Deed = tuple[str, str, str, str]
@@ -302,11 +302,8 @@ def _taken_back(undone: Sequence[Event]) -> tuple[set[str], set[Deed]]:
 def deed(event: str, line: str, by: str = "", told: str = "") -> Deed:
     """Return what tells one thing that is done with a line of an agent from another.
 
-    Args:
-        event: its kind in the ledger.
-        line: the id of the line.
-        by: the id of the memory in favour of which it goes.
-        told: what it says from then on, or why it moves.
+    ``event``: its kind in the ledger. ``line``: the id of the line. ``by``: the id of the memory in favour of which it
+    goes. ``told``: what it says from then on, or why it moves.
     """
     if event == "move":
         told = FULL if told.startswith(FULL) else ""
@@ -316,9 +313,7 @@ def deed(event: str, line: str, by: str = "", told: str = "") -> Deed:
 def read_book(memory: Path) -> Book:
     """Return the state of a memory folder.
 
-    Raises:
-        CorruptStateError: the ledger is damaged.
-        UnreadableError: a file of it cannot be opened.
+    Raises CorruptStateError: the ledger is damaged; UnreadableError: a file of it cannot be opened.
     """
     book = replay(read_ledger(memory))
     book.watched, _ = read_effects(memory)

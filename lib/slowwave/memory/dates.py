@@ -86,16 +86,8 @@ ENGLISH = Language(
 _DONE = r"(?:\w*ge\w{2,}(?:t|en)|\w{2,}iert|(?:ver|be|er|ent|zer|über)\w{2,}(?:t|en))"
 GERMAN = Language(
     days={
-        "heute": 0,
-        "heute morgen": 0,
-        "heute früh": 0,
-        "heute abend": 0,
-        "gestern": -1,
-        "gestern abend": -1,
-        "letzte nacht": -1,
-        "vorgestern": -2,
-        "morgen": 1,
-        "übermorgen": 2,
+        "heute": 0, "heute morgen": 0, "heute früh": 0, "heute abend": 0, "gestern": -1, "gestern abend": -1,
+        "letzte nacht": -1, "vorgestern": -2, "morgen": 1, "übermorgen": 2,
     },
     weekdays="montag dienstag mittwoch donnerstag freitag samstag sonntag",
     units=("tag(?:en?)?", "wochen?", "monat(?:en?)?", "quartal(?:en?)?", "jahr(?:en?)?"),
@@ -120,17 +112,11 @@ GERMAN = Language(
     condition="wenn|falls|sobald|sofern",
     never_after="guten|jeden|jedem|als|von|wie|zwischen|am|einmal|mal|pro",
     after=False,
-)
+)  # fmt: skip
 _PART = r"\w+(?:é|ée|és|ées|i|is|it|u|us|ert)"
 FRENCH = Language(
     days={
-        "aujourd'hui": 0,
-        "ce matin": 0,
-        "ce soir": 0,
-        "hier": -1,
-        "hier soir": -1,
-        "avant-hier": -2,
-        "demain": 1,
+        "aujourd'hui": 0, "ce matin": 0, "ce soir": 0, "hier": -1, "hier soir": -1, "avant-hier": -2, "demain": 1,
         "après-demain": 2,
     },
     weekdays="lundi mardi mercredi jeudi vendredi samedi dimanche",
@@ -154,16 +140,10 @@ FRENCH = Language(
     condition="si|quand|lorsque|lorsqu|dès que",
     never_after="chaque|que|comme|entre|d'|de|par",
     before=False,
-)
+)  # fmt: skip
 SPANISH = Language(
     days={
-        "hoy": 0,
-        "esta mañana": 0,
-        "esta tarde": 0,
-        "ayer": -1,
-        "anoche": -1,
-        "anteayer": -2,
-        "mañana": 1,
+        "hoy": 0, "esta mañana": 0, "esta tarde": 0, "ayer": -1, "anoche": -1, "anteayer": -2, "mañana": 1,
         "pasado mañana": 2,
     },
     weekdays="lunes martes miércoles jueves viernes sábado domingo",
@@ -187,17 +167,11 @@ SPANISH = Language(
     rule="cada|todos|todas|siempre|nunca|jamás|normalmente|veces|vez|como máximo|por (?:día|semana|mes|año)",
     condition="si|cuando|siempre que",
     never_after="cada|que|de|por la|como|entre|del",
-)
+)  # fmt: skip
 _FATTO = r"\w+[ts][oaie]"
 ITALIAN = Language(
     days={
-        "oggi": 0,
-        "stamattina": 0,
-        "stasera": 0,
-        "ieri": -1,
-        "ieri sera": -1,
-        "l'altro ieri": -2,
-        "domani": 1,
+        "oggi": 0, "stamattina": 0, "stasera": 0, "ieri": -1, "ieri sera": -1, "l'altro ieri": -2, "domani": 1,
         "dopodomani": 2,
     },
     weekdays="lunedì martedì mercoledì giovedì venerdì sabato domenica",
@@ -220,16 +194,10 @@ ITALIAN = Language(
     rule="ogni|tutti|tutte|sempre|mai|di solito|volte|volta|al massimo|al (?:giorno|mese)|alla settimana|all'anno",
     condition="se|quando|appena",
     never_after="ogni|di|come|tra|fra|che",
-)
+)  # fmt: skip
 PORTUGUESE = Language(
     days={
-        "hoje": 0,
-        "esta manhã": 0,
-        "esta tarde": 0,
-        "ontem": -1,
-        "ontem à noite": -1,
-        "anteontem": -2,
-        "amanhã": 1,
+        "hoje": 0, "esta manhã": 0, "esta tarde": 0, "ontem": -1, "ontem à noite": -1, "anteontem": -2, "amanhã": 1,
         "depois de amanhã": 2,
     },
     weekdays="segunda(?:-feira)? terça(?:-feira)? quarta(?:-feira)? quinta(?:-feira)? sexta(?:-feira)? sábado domingo",
@@ -252,18 +220,11 @@ PORTUGUESE = Language(
     rule="cada|todos?|todas?|sempre|nunca|normalmente|vezes|vez|no máximo|por (?:dia|semana|mês|ano)",
     condition="se|quando|sempre que",
     never_after="cada|de|do|da|como|entre|que",
-)
+)  # fmt: skip
 DUTCH = Language(
     days={
-        "vandaag": 0,
-        "vanmorgen": 0,
-        "vanavond": 0,
-        "gisteren": -1,
-        "gisteravond": -1,
-        "vannacht": -1,
-        "eergisteren": -2,
-        "morgen": 1,
-        "overmorgen": 2,
+        "vandaag": 0, "vanmorgen": 0, "vanavond": 0, "gisteren": -1, "gisteravond": -1, "vannacht": -1,
+        "eergisteren": -2, "morgen": 1, "overmorgen": 2,
     },
     weekdays="maandag dinsdag woensdag donderdag vrijdag zaterdag zondag",
     units=("dag(?:en)?", "week|weken", "maand(?:en)?", "kwarta(?:al|len)", "jaar|jaren"),
@@ -286,7 +247,7 @@ DUTCH = Language(
     condition="als|wanneer|zodra|indien",
     never_after="elke|iedere?|van|dan|als|tussen|per",
     after=False,
-)
+)  # fmt: skip
 LANGUAGES = (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH)
 
 
@@ -331,12 +292,9 @@ class _Named:
 def dated(text: str, said_at: datetime | None, *, is_note: bool = False) -> str:
     """Return ``text`` with the date behind every word for a day that tells of an event or a plan.
 
-    What has its date stays as it is, so doing it twice changes nothing.
-
-    Args:
-        text: what was said.
-        said_at: when, in the time zone whose days are meant; without it nothing is added.
-        is_note: whether it is an agent's note: short, often without a verb, and seldom about words for days.
+    What has its date stays as it is, so doing it twice changes nothing. ``text``: what was said. ``said_at``: when, in
+    the time zone whose days are meant; without it nothing is added. ``is_note``: whether it is an agent's note: short,
+    often without a verb, and seldom about words for days.
     """
     if said_at is None:
         return text

@@ -13,10 +13,10 @@ from typing import Protocol
 
 import msgspec
 
-from slowwave.formats.model import Problem
-from slowwave.memory.candidates import Notes
+from slowwave.formats import Problem
+from slowwave.memory.folder import Notes
 from slowwave.memory.ledger import Sighting
-from slowwave.reading.items import Item
+from slowwave.reading import Item
 
 FILE = "effects.jsonl"
 
@@ -32,7 +32,7 @@ class Watched(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A session, and what it made of the memories that were delivered to it."""
 
     dialect: str  # of the session
-    session: str  # its id, as :mod:`slowwave.memory.model` spells it
+    session: str  # its id, as :mod:`slowwave.memory` spells it
     began: str  # when it began, ISO
     followed: tuple[str, ...] = ()  # memories that it kept
     broken: tuple[Breach, ...] = ()  # memories that it did not keep
@@ -137,8 +137,7 @@ class _Shown(Protocol):
 def read_effects(memory: Path) -> tuple[list[Watched], list[Problem]]:
     """Return what is noted of each session, oldest session first, and what could not be read.
 
-    Raises:
-        UnreadableError: the file exists and cannot be opened.
+    Raises UnreadableError: the file exists and cannot be opened.
     """
     rows, problems = EFFECTS.read(memory)
     return with_rows((), rows), problems
@@ -153,9 +152,8 @@ def with_rows(known: Iterable[Watched], new: Iterable[Watched]) -> list[Watched]
 def effects_of(memories: Iterable[_Shown], rows: Sequence[Watched]) -> Mapping[str, Effect]:
     """Return what became of each memory that was delivered to a session.
 
-    Args:
-        memories: the memories, whose sightings show what a person had to say again.
-        rows: what is noted of sessions, oldest first.
+    ``memories``: the memories, whose sightings show what a person had to say again. ``rows``: what is noted of
+    sessions, oldest first.
     """
     by_model = {row.name: dict(_kinds(row)) for row in rows if row.by}
     given: dict[str, list[tuple[str, Case]]] = {}

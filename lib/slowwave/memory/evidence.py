@@ -16,9 +16,9 @@ from slowwave.formats.codex import find_rollout, sibling, thread_in_name
 from slowwave.formats.database import RowReader, StaleRowsError, names_row
 from slowwave.formats.lines import MOST_BYTES, PACKED, open_plain, plain_of
 from slowwave.hostile import visible
+from slowwave.memory import Evidence, name_from_json, name_to_json, printable
 from slowwave.memory.book import Memory
-from slowwave.memory.model import Evidence, name_from_json, name_to_json, printable
-from slowwave.reading.items import written
+from slowwave.reading import written
 from slowwave.stores.archive.shelf import PackedPlaces, is_inside, pack_of
 
 # Whether the bytes that prove a fact are still there: in files, in packed files, in rows of databases.
@@ -69,8 +69,7 @@ def check_all(evidence: Sequence[Evidence], folders: Sequence[Path] = ()) -> lis
 def unproven(evidence: Mapping[str, Sequence[Evidence]], folders: Sequence[Path] = ()) -> dict[str, str]:
     """Return why the evidence of some facts does not prove anything any more, by the fact; none for what re-reads.
 
-    Raises:
-        UnreadableError: a database changes all the time while it is read.
+    Raises UnreadableError: a database changes all the time while it is read.
     """
     every = [(fact, piece) for fact, pieces in evidence.items() for piece in pieces]
     reasons = {fact: "it has no evidence" for fact, pieces in evidence.items() if not pieces}
@@ -106,8 +105,7 @@ class PlainFiles:
     def open(self, path: Path, most: int = MOST_BYTES) -> BinaryIO:
         """Return the file; of its plain bytes only the first ``most`` are needed.
 
-        Raises:
-            UnreadableError: it cannot be opened.
+        Raises UnreadableError: it cannot be opened.
         """
         if self._opened is None or self._opened[0] != path or self._opened[1] < most:
             self._opened = None
@@ -334,14 +332,9 @@ def sources_of(
 ) -> list[Source]:
     """Return where a fact was said, the latest first, each place with what stands around it.
 
-    Args:
-        evidence: what was recorded.
-        transcripts: where files that were moved are looked for.
-        most: how many places are told.
-        redact: takes out secrets, and what was erased.
-
-    Raises:
-        UnreadableError: a database changes all the time while it is read.
+    ``evidence``: what was recorded. ``transcripts``: where files that were moved are looked for. ``most``: how many
+    places are told. ``redact``: takes out secrets, and what was erased. Raises UnreadableError: a database changes all
+    the time while it is read.
     """
     latest = {(piece.path, piece.quote): piece for piece in evidence}
     chosen = list(reversed(latest.values()))[: most * 2]
@@ -383,11 +376,8 @@ def _most_alike(texts: Sequence[str], quote: str) -> tuple[str, float]:
 def said_at(checked: Checked, redact: Callable[[str], str], commands: Sequence[str] = ()) -> str:
     """Return what was said where evidence was found, cut around its quote, without secrets; "" when it is gone.
 
-    Args:
-        checked: the evidence.
-        redact: takes out secrets, and what was erased.
-        commands: where the quote stands in another record, one of these is shown if this one has it: the call of which
-            the quote is the answer.
+    ``checked``: the evidence. ``redact``: takes out secrets, and what was erased. ``commands``: where the quote stands
+    in another record, one of these is shown if this one has it: the call of which the quote is the answer.
     """
     if checked.finding not in {"ok", "moved"}:
         return ""
@@ -550,8 +540,7 @@ class Verified:
 def verify(memories: Iterable[Memory], folders: Sequence[Path]) -> list[Verified]:
     """Read the evidence of memories again; ``folders`` are where files that were moved are looked for.
 
-    Raises:
-        UnreadableError: a database changes all the time while it is read.
+    Raises UnreadableError: a database changes all the time while it is read.
     """
     every = list(memories)
     checked = iter(check_all([e for m in every for e in m.evidence], folders))

@@ -7,7 +7,9 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
 
 from slowwave.errors import LockHeldError, RefusedError, SettingsError, UnreadableError
 from slowwave.files import (
@@ -18,9 +20,12 @@ from slowwave.files import (
     fsync_folder,
     private_folder,
     require_file,
+    write_all,
 )
+from slowwave.formats import Problem
+from slowwave.formats.lines import read_records
+from slowwave.memory import Category
 from slowwave.memory.dates import has_date
-from slowwave.memory.model import Category
 from slowwave.settings import Settings
 
 # The short kernel lock under which anything inside a memory folder is written or swapped.
@@ -38,8 +43,7 @@ _LOCK = "guard.lock"
 def guarded(memory: Path) -> Generator[None]:
     """Hold the write lock of a memory folder; the folder is made when it is missing.
 
-    Raises:
-        LockHeldError: another process held it for a minute.
+    Raises LockHeldError: another process held it for a minute.
     """
     from filelock import FileLock, Timeout  # noqa: PLC0415 - whoever only reads never waits for its import
 
@@ -68,8 +72,7 @@ def is_bare(memory: Path) -> bool:
 def remove_bare(memory: Path) -> None:
     """Remove a memory folder that holds nothing but its lock; the caller holds the guard, and made the folder.
 
-    Raises:
-        OSError: something came into it meanwhile, or it may not be removed.
+    Raises OSError: something came into it meanwhile, or it may not be removed.
     """
     (memory / OWN_FOLDER / _LOCK).unlink(missing_ok=True)
     (memory / OWN_FOLDER).rmdir()
@@ -117,10 +120,7 @@ def exchange(one: Path, other: Path, *, aside: Path) -> None:
 
     Where system or file system cannot exchange in one step, ``one`` is renamed to ``aside`` first: for the moment
     between two renames ``one`` does not exist. A kill in this moment is repaired by :func:`put_back`, which everything
-    that writes into a memory folder calls first.
-
-    Raises:
-        OSError: the folders cannot be renamed; both are as before.
+    that writes into a memory folder calls first. Raises OSError: the folders cannot be renamed; both are as before.
     """
     at_fault_point("swap", one)
     native = _native()
@@ -197,8 +197,7 @@ def digest(data: bytes | None) -> str | None:
 def read_or_none(path: Path) -> bytes | None:
     """Return the content of a file, or None when there is none.
 
-    Raises:
-        UnreadableError: it is there and cannot be read, for example because it is a folder.
+    Raises UnreadableError: it is there and cannot be read, for example because it is a folder.
     """
     try:
         return file_bytes(path)
@@ -213,8 +212,7 @@ def read_or_none(path: Path) -> bytes | None:
 def read_texts(memory: Path) -> dict[str, bytes]:
     """Return the Markdown files right inside a memory folder, by name.
 
-    Raises:
-        UnreadableError: the folder or a file in it cannot be read.
+    Raises UnreadableError: the folder or a file in it cannot be read.
     """
     try:
         names = sorted(p.name for p in memory.iterdir() if p.suffix == ".md" and _counts(p))
@@ -241,10 +239,8 @@ def hashes_of(memory: Path, names: Iterable[str]) -> dict[str, str | None]:
 def moved_since(memory: Path, seen: Mapping[str, str | None], *, texts: bool) -> str:
     """Return which file is not as it was when it was read, or "".
 
-    Args:
-        memory: the memory folder.
-        seen: hashes at the time of reading.
-        texts: also say so when a Markdown file appeared that is not in ``seen``.
+    ``memory``: the memory folder. ``seen``: hashes at the time of reading. ``texts``: also say so when a Markdown file
+    appeared that is not in ``seen``.
     """
     now = hashes_of(memory, seen)
     changed = [name for name, was in seen.items() if now[name] != was]
@@ -319,11 +315,8 @@ def memory_line(text: str) -> str:
 def fact_line(category: Category, text: str, since: str, *, is_dated: bool = False) -> str:
     """Return the bullet line of a fact: a decision says since when it holds, where that is known and not said yet.
 
-    Args:
-        category: of the fact.
-        text: its words.
-        since: ISO time, or "".
-        is_dated: whether it says so, too, though it is no decision.
+    ``category``: of the fact. ``text``: its words. ``since``: ISO time, or "". ``is_dated``: whether it says so, too,
+    though it is no decision.
     """
     day = since[:10]
     says_when = category == "decision" or is_dated
@@ -360,8 +353,7 @@ NAME = "global"
 def global_folder(settings: Settings, environ: Mapping[str, str]) -> Path:
     """Return the folder of what holds in every project; it may not exist yet.
 
-    Raises:
-        SettingsError: its template is malformed.
+    Raises SettingsError: its template is malformed.
     """
     template = settings.memory.global_folder
     try:
@@ -379,11 +371,8 @@ def import_line(folder: Path) -> str:
 def import_into(path: Path, folder: Path) -> bool:
     """Append the import line to a file unless it is there; return whether that was needed.
 
-    Everything that stands in the file keeps its bytes; a link is followed.
-
-    Raises:
-        RefusedError: the folder of the file does not exist.
-        OSError: the file cannot be written.
+    Everything that stands in the file keeps its bytes; a link is followed. Raises RefusedError: the folder of the file
+    does not exist; OSError: the file cannot be written.
     """
     target = path.expanduser().resolve()
     if not target.parent.is_dir():
@@ -396,3 +385,75 @@ def import_into(path: Path, folder: Path) -> bool:
     gap = b"" if not old or old.endswith(b"\n") else end
     atomic_write(target, old + gap + line + end)
     return True
+
+
+# Files of notes beside the ledger.
+
+T = TypeVar("T", bound=msgspec.Struct)
+_encode = msgspec.json.Encoder().encode
+
+
+class Notes(Generic[T]):
+    """A file of notes beside the ledger: an object a line, only ever appended to, and nothing lost that is deleted.
+
+    ``kind``: what a line holds. ``file``: its name.
+    """
+
+    def __init__(self, kind: type[T], file: str) -> None:
+        self._decoder = msgspec.json.Decoder(kind)
+        self._file = file
+
+    def path(self, memory: Path) -> Path:
+        """Return where the notes of a memory folder are."""
+        return memory / OWN_FOLDER / self._file
+
+    def read(self, memory: Path) -> tuple[list[T], list[Problem]]:
+        """Return the notes, oldest first, and what could not be read.
+
+        Raises UnreadableError: the file exists and cannot be opened.
+        """
+        path, problems = self.path(memory), list[Problem]()
+        return [note for _, note in read_records(path, self._decoder, problems)] if path.exists() else [], problems
+
+    def append(self, memory: Path, notes: Iterable[T], *, once: bool = False) -> None:
+        """Add notes in one write.
+
+        ``memory``: the memory folder. ``notes``: what to add. ``once``: leave out what is there already; notes are then
+        hashable. Raises LockHeldError: another process kept the memory folder locked for too long; OSError: the file
+        cannot be written.
+        """
+        wanted = list(dict.fromkeys(notes) if once else notes)
+        if wanted:
+            with guarded(memory):
+                known = set(self.read(memory)[0]) if once else set[T]()
+                lines = [_encode(note) for note in wanted if not once or note not in known]
+                if lines:
+                    append_lines(self.path(memory), lines)
+
+
+def append_lines(path: Path, lines: Sequence[bytes]) -> None:
+    """Append lines in one write, after ending a line that a kill or a full disk left torn; the caller holds the guard.
+
+    Raises OSError: the disk is full or the file is not writable.
+    """
+    data = b"\n".join(lines) + b"\n"
+    is_new = not path.exists()
+    fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK, 0o600)
+    try:
+        require_file(path, os.fstat(fd))
+        size = os.fstat(fd).st_size
+        if size and os.pread(fd, 1, size - 1) != b"\n":
+            data = b"\n" + data
+        at_fault_point("write", path)
+        try:
+            write_all(fd, data)
+        except OSError:
+            # a full disk: half a line would be told as damage until the next one is written
+            os.ftruncate(fd, size)
+            raise
+        at_fault_point("fsync", path)
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    if is_new:
+        fsync_folder(path.parent)

@@ -8,12 +8,12 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
+from slowwave.memory import Category
 from slowwave.memory.authors import part_key
 from slowwave.memory.book import DECISIONS, SECTION, WORKING, Book, Memory, Standing, heading_on, own_line
-from slowwave.memory.extracted import FILE as EXTRACTED
+from slowwave.memory.candidates import EXTRACTED
 from slowwave.memory.folder import INDEX, LOG, PAGE, PAGES, POINTER, pointer_line, title_of_file
 from slowwave.memory.ledger import IndexEntry, line_hash
-from slowwave.memory.model import Category
 from slowwave.memory.pages import (
     headings,
     in_style,
@@ -28,13 +28,7 @@ from slowwave.memory.pages import (
 from slowwave.quantities import counted
 
 # What an agent loses most by not knowing comes first.
-_WEIGHT: dict[Category, float] = {
-    "constraint": 1.3,
-    "preference": 1.2,
-    "decision": 1.0,
-    "project": 0.9,
-    "pattern": 0.8,
-}
+_WEIGHT: dict[Category, float] = {"constraint": 1.3, "preference": 1.2, "decision": 1.0, "project": 0.9, "pattern": 0.8}
 # a line only passes another one that it outdoes by so much: small changes of worth move nothing
 MARGIN = 0.1
 # the heading, on a screen, of memories that stand on no page any more
@@ -211,11 +205,8 @@ def page_lines(
 ) -> list[tuple[str, str]]:
     """Return the lines of a page of ours, each with what it stands for: a memory, or a heading.
 
-    Args:
-        file: the page.
-        memories: what stands on it, in its order.
-        lines: by memory, its line.
-        refused: headings that a person took out.
+    ``file``: the page. ``memories``: what stands on it, in its order. ``lines``: by memory, its line. ``refused``:
+    headings that a person took out.
     """
     if file == LOG.file:
         # the latest first, like every log
@@ -281,9 +272,7 @@ def worths(memories: Iterable[Memory], standing: Standing, before: Iterable[str]
 def in_order(before: Iterable[str], worth: Mapping[str, float]) -> list[str]:
     """Return everything that has a worth, best first; what stood in an order only moves for clearly more worth.
 
-    Args:
-        before: the order so far.
-        worth: by name, the most first.
+    ``before``: the order so far. ``worth``: by name, the most first.
     """
     order, last = _moved_up(before, worth), list[str]()
     while order != last:
@@ -515,9 +504,8 @@ def title_of(heading: bytes) -> str:
 def sections(data: bytes, own: Iterable[str]) -> list[Section]:
     """Return the sections of an index by its highest headings, without what stands above the first one.
 
-    Args:
-        data: the index.
-        own: hashes of the lines of slowwave's own: these belong to no section, and our headings end one.
+    ``data``: the index. ``own``: hashes of the lines of slowwave's own: these belong to no section, and our headings
+    end one.
     """
     lines, heads, ours = split(data), headings(data), own_lines(data, own)
     title = min(heads, default=-1)
@@ -568,10 +556,8 @@ def without_section(data: bytes, section: Section) -> bytes:
 def with_section(data: bytes | None, section: Section, *, is_first: bool = False) -> bytes:
     """Return a page with a section at its end, or with its lines below the same heading where it has that already.
 
-    Args:
-        data: the page, None for a new one.
-        section: what is added.
-        is_first: its lines stand above those that are below the heading.
+    ``data``: the page, None for a new one. ``section``: what is added. ``is_first``: its lines stand above those that
+    are below the heading.
     """
     block = [line.removesuffix(b"\r") for line in section.lines]
     heading = section.heading.removesuffix(b"\r")
@@ -603,11 +589,8 @@ def without_empty(
 ) -> tuple[bytes, list[bytes]]:
     """Return a page without headings of agents below which nothing stands, and those headings.
 
-    Args:
-        data: the page.
-        agents: hashes of the headings that agents wrote.
-        own: hashes of the lines of slowwave's own.
-        kept: keys of headings that stay.
+    ``data``: the page. ``agents``: hashes of the headings that agents wrote. ``own``: hashes of the lines of slowwave's
+    own. ``kept``: keys of headings that stay.
     """
     gone: list[bytes] = []
     while True:
@@ -639,9 +622,7 @@ def is_list(section: Section) -> bool:
 def page_for(section: Section, files: Collection[str]) -> str:
     """Return the page that a section belongs on: one that it points to, one that is about it, or a new one.
 
-    Args:
-        section: what leaves the index.
-        files: the names of the pages that are there.
+    ``section``: what leaves the index. ``files``: the names of the pages that are there.
     """
     pages = sorted(name for name in files if name not in (INDEX, EXTRACTED) and name not in PAGES)
     text = b"\n".join(section.lines)
@@ -666,11 +647,8 @@ def page_for(section: Section, files: Collection[str]) -> str:
 def pointer_to(name: str, data: bytes, moved: Collection[str], said: Mapping[str, str]) -> str:
     """Return the line of an index that stands for the sections which it gave to a page.
 
-    Args:
-        name: the page.
-        data: what stands on it.
-        moved: the keys of the headings of these sections.
-        said: by the hash of a line, what an agent's entry on that page says; only such words are told.
+    ``name``: the page. ``data``: what stands on it. ``moved``: the keys of the headings of these sections. ``said``: by
+    the hash of a line, what an agent's entry on that page says; only such words are told.
     """
     lines, heads = split(data), headings(data)
     told: list[tuple[str, int, list[str]]] = []

@@ -14,8 +14,8 @@ import msgspec
 
 from slowwave.errors import CorruptStateError, UnreadableError
 from slowwave.files import file_bytes
+from slowwave.memory import BY_PERSON, PASTED, QUOTED, Candidate, CandidateOrigin, Category, Evidence
 from slowwave.memory.folder import OWN_FOLDER
-from slowwave.memory.model import BY_PERSON, PASTED, QUOTED, Candidate, CandidateOrigin, Category, Evidence
 
 FILE = "ledger.jsonl"
 PATH = f"{OWN_FOLDER}/{FILE}"
@@ -69,7 +69,7 @@ Writer = Literal[
 class Sighting(msgspec.Struct, frozen=True):
     """One session that showed a fact: independent sessions make it more certain.
 
-    ``records`` tells which records showed it (:func:`slowwave.memory.model.seen_in`): copies and forks of a session
+    ``records`` tells which records showed it (:func:`slowwave.memory.seen_in`): copies and forks of a session
     share them.
     """
 
@@ -149,8 +149,7 @@ def encode_events(events: Iterable[Event]) -> bytes:
 def parse_ledger(data: bytes, path: Path) -> list[Event]:
     """Return the events in ``data``; ``path`` is named in errors.
 
-    Raises:
-        CorruptStateError: a line is no event, or comes from a newer version.
+    Raises CorruptStateError: a line is no event, or comes from a newer version.
     """
     events: list[Event] = []
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -179,9 +178,7 @@ def undone_in(events: Sequence[Event]) -> dict[str, str]:
 def read_ledger(memory: Path) -> Sequence[Event]:
     """Return all events of a memory folder; none when it has no ledger.
 
-    Raises:
-        CorruptStateError: the ledger is damaged.
-        UnreadableError: the ledger cannot be opened.
+    Raises CorruptStateError: the ledger is damaged; UnreadableError: the ledger cannot be opened.
     """
     path = memory / PATH
     try:

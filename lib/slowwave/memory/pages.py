@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from slowwave.memory.candidates import EXTRACTED, SECTION
 from slowwave.memory.dates import day_of_heading
-from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import SECTION
 from slowwave.memory.folder import INDEX, PAGES, new_topic_file
 from slowwave.memory.ledger import line_hash
 
@@ -129,9 +128,7 @@ def in_style(line: str, other: str) -> str:
 def without_stale(text: str, pages: Container[str]) -> tuple[str, str]:
     """Return words without their links to pages that are not there, "" where they say nothing else, and the last page.
 
-    Args:
-        text: the words of a line.
-        pages: the names of the pages that are there.
+    ``text``: the words of a line. ``pages``: the names of the pages that are there.
     """
     gone = ""
     for link in _BESIDE.finditer(text):

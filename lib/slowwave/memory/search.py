@@ -1,4 +1,4 @@
-"""The memories that fit some words best, ranked as sessions are (:mod:`slowwave.stores.search.ranking`); loose names.
+"""The memories that fit some words best, ranked as sessions are (:mod:`slowwave.stores.search`); loose names.
 
 Beside slowwave's own there are the lines of others: what persons and agents wrote into memory files themselves, and
 what other people of a repository accepted. Each is marked with whose it is.
@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
 
 from slowwave.memory.book import Memory
-from slowwave.memory.foreign import Source, known_lines
+from slowwave.memory.provenance import Source, known_lines
 from slowwave.memory.team import read_others, unfit
-from slowwave.stores.search.ranking import OTHER_FORM, lucene_rarity
+from slowwave.stores.search import OTHER_FORM, lucene_rarity
 from slowwave.stores.search.words import Term, folded, plain, spaced, stems_of, terms_of, tokens_of
 
 # as SQLite has them
@@ -57,14 +57,8 @@ def lines_of_others(memory: Path, redact: Callable[[str], str]) -> Iterator[Line
     """Yield the lines of others that agents may be told, each once.
 
     What came from the output of a tool, holds a secret or something erased, or tries to steer an agent, is left out.
-
-    Args:
-        memory: the memory folder.
-        redact: takes out secrets, and what was erased.
-
-    Raises:
-        CorruptStateError: the ledger, or a note of lines, is damaged.
-        UnreadableError: a file cannot be read.
+    ``memory``: the memory folder. ``redact``: takes out secrets, and what was erased. Raises CorruptStateError: the
+    ledger, or a note of lines, is damaged; UnreadableError: a file cannot be read.
     """
     seen: set[str] = set()
     for line, known in known_lines(memory):
@@ -104,10 +98,8 @@ class _Text:
 def search_memories(memories: Sequence[tuple[S, T]], query: str, limit: int) -> list[Found[S, T]]:
     """Return the memories that fit best, the best first; of those that fit as well the surest.
 
-    Args:
-        memories: memories and lines to look among, each with something to give back.
-        query: words, ``"phrases"`` and beginnings (``pre*``), as ``slowwave sessions search`` takes them.
-        limit: at most this many.
+    ``memories``: memories and lines to look among, each with something to give back. ``query``: words, ``"phrases"``
+    and beginnings (``pre*``), as ``slowwave sessions search`` takes them. ``limit``: at most this many.
     """
     terms, _ = terms_of(query)
     texts = [_Text(one) for one, _ in memories]

@@ -19,10 +19,10 @@ import msgspec
 from slowwave.errors import CorruptStateError, RefusedError
 from slowwave.files import file_bytes
 from slowwave.hostile import hostile_reason
+from slowwave.memory import CATEGORIES, Category
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.folder import OWN_FOLDER, read_or_none
 from slowwave.memory.ledger import Event, undone_in
-from slowwave.memory.model import CATEGORIES, Category
 
 SUFFIX = ".json"
 VERSION = 1
@@ -39,12 +39,8 @@ _STATING = ("add", "merge")
 def shared_folder(root: str, shared: str) -> Path | None:
     """Return the folder of a repository's shared memories, None where it is not there: nothing is shared then.
 
-    Args:
-        root: the repository.
-        shared: where it lies in it, as ``memory.shared`` says.
-
-    Raises:
-        RefusedError: it leads out of the repository.
+    ``root``: the repository. ``shared``: where it lies in it, as ``memory.shared`` says. Raises RefusedError: it leads
+    out of the repository.
     """
     where, top = PurePosixPath(shared), Path(root)
     if not shared or not root or not (top / ".git").exists():
@@ -60,11 +56,7 @@ def shared_folder(root: str, shared: str) -> Path | None:
 
 
 def shared_files(folder: Path) -> dict[str, bytes]:
-    """Return the files of a folder that may be shared memories; links are none.
-
-    Raises:
-        OSError: one cannot be read.
-    """
+    """Return the files of a folder that may be shared memories; links are none. Raises OSError: one cannot be read."""
     paths = sorted(path for path in folder.iterdir() if path.name.endswith(SUFFIX))[:MOST_FILES]
     return {path.name: file_bytes(path) for path in paths if path.is_file() and not path.is_symlink()}
 
@@ -148,8 +140,7 @@ def store_of(files: Mapping[str, bytes]) -> Store:
 def parsed(file: str, data: bytes) -> Shared:
     """Return the content of a file.
 
-    Raises:
-        ValueError: it is not what slowwave wrote there; the text says what is wrong.
+    Raises ValueError: it is not what slowwave wrote there; the text says what is wrong.
     """
     if len(data) > MOST_BYTES:
         raise ValueError("is too large")
@@ -192,10 +183,7 @@ def mine_of(events: Sequence[Event], author: str) -> Mine:
     """Return what a person accepted: from the inbox, where it is no preference, or by ``slowwave memory share``.
 
     What a later night makes of its words is not accepted: the statement keeps the words that the person saw.
-
-    Args:
-        events: of the ledger, in order.
-        author: who they are.
+    ``events``: of the ledger, in order. ``author``: who they are.
     """
     gone = undone_in(events)
     # what was undone is known by what the ledger would add up to with it
@@ -280,11 +268,8 @@ class Additions:
 def additions(events: Sequence[Event], store: Store, author: str, redact: Callable[[str], str]) -> Additions:
     """Return what is missing in a repository; nothing that is there is ever changed.
 
-    Args:
-        events: of the person's ledger, in order.
-        store: what the repository holds.
-        author: who they are, as git names them.
-        redact: takes secrets out of a text.
+    ``events``: of the person's ledger, in order. ``store``: what the repository holds. ``author``: who they are, as git
+    names them. ``redact``: takes secrets out of a text.
     """
     mine, found = mine_of(events, author), Additions()
     for name, (one, memory) in sorted(mine.accepted.items()):
@@ -333,9 +318,7 @@ _others = msgspec.json.Decoder(tuple[OtherLine, ...]).decode
 def read_others(memory: Path) -> tuple[OtherLine, ...]:
     """Return what others shared, as the last night found it; nothing where nothing is shared.
 
-    Raises:
-        CorruptStateError: the note of it is damaged.
-        UnreadableError: it cannot be opened.
+    Raises CorruptStateError: the note of it is damaged; UnreadableError: it cannot be opened.
     """
     path = memory / OWN_FOLDER / OTHERS
     data = read_or_none(path)

@@ -28,6 +28,7 @@ from slowwave.files import (
     write_all,
 )
 from slowwave.locks import is_running
+from slowwave.memory import name_from_json, name_to_json
 from slowwave.memory.folder import (
     OWN_FOLDER,
     STATE_FILE,
@@ -41,7 +42,6 @@ from slowwave.memory.folder import (
 )
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events
-from slowwave.memory.model import name_from_json, name_to_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,11 @@ class Change:
 def commit(memory: Path, change: Change, *, check: Callable[[], None] = lambda: None) -> None:
     """Apply a change, or nothing of it.
 
-    Args:
-        memory: the memory folder; it is made when it is missing.
-        change: what to do and what it rests on.
-        check: called right before the exchange; it raises when the caller may no longer commit (fencing).
-
-    Raises:
-        MovedError: a file is not as it was when the change was planned; nothing was changed.
-        LockHeldError: another process kept the folder locked for too long.
-        RefusedError: the folder is a mount point; nothing was changed.
-        OSError: the disk is full, or the folder cannot be written; nothing was changed.
+    ``memory``: the memory folder; it is made when it is missing. ``change``: what to do and what it rests on.
+    ``check``: called right before the exchange; it raises when the caller may no longer commit (fencing). Raises
+    MovedError: a file is not as it was when the change was planned; nothing was changed; LockHeldError: another process
+    kept the folder locked for too long; RefusedError: the folder is a mount point; nothing was changed; OSError: the
+    disk is full, or the folder cannot be written; nothing was changed.
     """
     with guarded(memory):
         _recover(memory)
@@ -101,9 +96,7 @@ def commit(memory: Path, change: Change, *, check: Callable[[], None] = lambda: 
 def recover(memory: Path) -> None:
     """Settle what killed processes left behind; cheap when there is nothing.
 
-    Raises:
-        LockHeldError: another process kept the folder locked for too long.
-        OSError: the folder cannot be written.
+    Raises LockHeldError: another process kept the folder locked for too long; OSError: the folder cannot be written.
     """
     if memory.parent.is_dir() and siblings(memory):
         with guarded(memory):
@@ -113,8 +106,7 @@ def recover(memory: Path) -> None:
 def replace_state(memory: Path, data: bytes) -> None:
     """Replace the state of a memory folder whose guard the caller holds; no reader sees a temporary file.
 
-    Raises:
-        OSError: the disk is full, or the folder cannot be written; the file is as before.
+    Raises OSError: the disk is full, or the folder cannot be written; the file is as before.
     """
     temp, state = memory / OWN_FOLDER / STATE_FILE, memory / STATE_FILE
     atomic_write(temp, data)
@@ -283,8 +275,7 @@ def unused(name: str, memory: Path) -> str:
 def read_manifest(memory: Path, transaction: str) -> Manifest | None:
     """Return what a transaction changed, or None when it was never committed in this folder.
 
-    Raises:
-        CorruptStateError: the manifest does not parse.
+    Raises CorruptStateError: the manifest does not parse.
     """
     if not transaction or "/" in transaction:
         return None  # no id: what a person typed
@@ -306,9 +297,7 @@ def read_manifest(memory: Path, transaction: str) -> Manifest | None:
 def build_stage(memory: Path, stage: Path, change: Change) -> None:
     """Build the folder ``stage`` as ``memory`` with ``change`` applied, and make it durable.
 
-    Raises:
-        RefusedError: a file that would change is a link.
-        OSError: the disk is full, or the folder cannot be written.
+    Raises RefusedError: a file that would change is a link; OSError: the disk is full, or the folder cannot be written.
     """
     _refuse_links(memory, change)
     like = memory.stat()

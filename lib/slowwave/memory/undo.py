@@ -17,13 +17,12 @@ from datetime import datetime
 from pathlib import Path
 
 from slowwave.errors import CorruptStateError, NotFoundError, RefusedError
+from slowwave.memory import iso
 from slowwave.memory.book import Book, Memory, replay
-from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import add_lines
+from slowwave.memory.candidates import EXTRACTED, add_lines
 from slowwave.memory.folder import INDEX, STATE_FILE, digest, read_or_none
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import VERSION, Event, parse_ledger, undone_in
-from slowwave.memory.model import iso
 from slowwave.memory.transaction import Change, commit, read_manifest, recover, undo_folder, unused
 from slowwave.quantities import counted
 
@@ -44,18 +43,12 @@ class Undone:
 def undo(memory: Path, dream: str, now: datetime, *, force: bool = False, again: bool = False) -> Undone:
     """Undo a dream and all later ones, or one rejection; or undo that undo.
 
-    Args:
-        memory: the memory folder.
-        dream: id of the dream, or of a person's rejection.
-        now: the time to record.
-        force: also replace files that people have changed since; their version is kept.
-        again: undo what took the dream back, with all that it took back.
-
-    Raises:
-        NotFoundError: there is no such dream, or it was undone before; ``again``: it was not.
-        RefusedError: people have changed a file since that the dream changed, or what took it back has something
-            resting on it; nothing was changed.
-        MovedError: something changed while the undo ran; nothing was changed.
+    ``memory``: the memory folder. ``dream``: id of the dream, or of a person's rejection. ``now``: the time to record.
+    ``force``: also replace files that people have changed since; their version is kept. ``again``: undo what took the
+    dream back, with all that it took back. Raises NotFoundError: there is no such dream, or it was undone before;
+    ``again``: it was not; RefusedError: people have changed a file since that the dream changed, or what took it back
+    has something resting on it; nothing was changed; MovedError: something changed while the undo ran; nothing was
+    changed.
     """
     recover(memory)
     ledger = read_or_none(memory / LEDGER) or b""
@@ -97,9 +90,8 @@ def undo(memory: Path, dream: str, now: datetime, *, force: bool = False, again:
 def _undo_of(events: Sequence[Event], dream: str, memory: Path) -> Event:
     """Return the undo by which a dream or a rejection is gone.
 
-    Raises:
-        NotFoundError: it is not gone, or was never there.
-        RefusedError: a dream rests on that undo, or dreams before it were undone later.
+    Raises NotFoundError: it is not gone, or was never there; RefusedError: a dream rests on that undo, or dreams before
+    it were undone later.
     """
     gone = undone_in(events)
     found = [at for at, event in enumerate(events) if event.dream not in gone and dream in event.undone]
@@ -130,8 +122,7 @@ def _refuse(memory: Path, undone: str, at: str, out: Sequence[Memory]) -> None:
 def dreams_from(book: Book, dream: str, memory: Path) -> tuple[str, ...]:
     """Return the dreams that undoing ``dream`` undoes, newest first.
 
-    Raises:
-        NotFoundError: there is no such dream, or it was undone before.
+    Raises NotFoundError: there is no such dream, or it was undone before.
     """
     if dream in book.undone_dreams:
         raise NotFoundError(f"dream {dream} in {memory} was undone already")
@@ -226,8 +217,7 @@ def pages_difference(memory: Path, dream: str) -> str:
 def difference(memory: Path, dream: str) -> str:
     """Return the unified diff of everything that a dream or an undo changed in the files of a memory folder.
 
-    Raises:
-        NotFoundError: nothing with that id was ever committed here.
+    Raises NotFoundError: nothing with that id was ever committed here.
     """
     return "".join(_differences(memory, dream).values())
 

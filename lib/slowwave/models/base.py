@@ -162,10 +162,7 @@ class Account(msgspec.Struct):
 
 
 def read_account(journal: Path) -> Account:
-    """Return the account that a journal holds.
-
-    Raises BudgetSpentError: it is damaged; OSError: it cannot be read.
-    """
+    """Return the account that a journal holds. Raises BudgetSpentError: it is damaged; OSError: it cannot be read."""
     return _account(file_bytes(journal), journal)
 
 
@@ -181,11 +178,8 @@ class Meter:
     """The account of one run.
 
     With a journal all methods raise BudgetSpentError when it is damaged, and UnreadableError or OSError when it cannot
-    be opened or written.
-
-    Args:
-        settings: budgets and prices.
-        journal: the file that the processes of the run share; None keeps the account in memory.
+    be opened or written. ``settings``: budgets and prices. ``journal``: the file that the processes of the run share;
+    None keeps the account in memory.
     """
 
     def __init__(self, settings: ModelSettings, journal: Path | None = None) -> None:

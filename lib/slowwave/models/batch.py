@@ -107,9 +107,7 @@ class Spool:
     """The folder in which the questions of all runs of one machine wait.
 
     Whatever reads it raises CorruptStateError for a damaged file; whatever writes to it raises OSError where it cannot.
-
-    Args:
-        folder: made when something is first written.
+    ``folder``: made when something is first written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -224,12 +222,7 @@ class Spool:
 
 
 def _line(question: Question) -> bytes:
-    line = {
-        "custom_id": question.id,
-        "method": "POST",
-        "url": "/v1/chat/completions",
-        "body": question.request,
-    }
+    line = {"custom_id": question.id, "method": "POST", "url": "/v1/chat/completions", "body": question.request}
     return msgspec.json.encode(line) + b"\n"
 
 
@@ -347,9 +340,7 @@ class Provider:
     """The batches of one server.
 
     Every method raises :class:`slowwave.models.client.Fault` when the server cannot be reached or refuses.
-
-    Args:
-        exchange: the connection.
+    ``exchange``: the connection.
     """
 
     def __init__(self, exchange: Exchange) -> None:
@@ -379,10 +370,7 @@ class Provider:
             if there:
                 return there
             made = batches.create(
-                input_file_id=file,
-                endpoint="/v1/chat/completions",
-                completion_window="24h",
-                metadata={_LABEL: parcel},
+                input_file_id=file, endpoint="/v1/chat/completions", completion_window="24h", metadata={_LABEL: parcel}
             )
             return _name(made.id)
 

@@ -271,10 +271,7 @@ class _FormRefusedError(ModelError):
 class Patience:
     """Counts the attempts at one question.
 
-    Args:
-        retries: how many attempts may follow the first.
-        sleep: waits.
-        jitter: a random number from 0 to 1.
+    ``retries``: how many attempts may follow the first. ``sleep``: waits. ``jitter``: a random number from 0 to 1.
     """
 
     def __init__(self, retries: int, sleep: Callable[[float], None], jitter: Callable[[], float]) -> None:
@@ -302,11 +299,8 @@ class Patience:
 class LadderModel(ABC):
     """A language model; see :class:`slowwave.models.base.LanguageModel`.
 
-    Args:
-        settings: name, limits, attempts.
-        meter: the account of the run.
-        sleep: waits between attempts.
-        jitter: a random number from 0 to 1, so that many clients do not come back at once.
+    ``settings``: name, limits, attempts. ``meter``: the account of the run. ``sleep``: waits between attempts.
+    ``jitter``: a random number from 0 to 1, so that many clients do not come back at once.
     """
 
     forms: Sequence[Form] = ("schema", "json", "lines")  # how an answer can be asked for, the strictest first
@@ -472,13 +466,9 @@ _MOST_TIMEOUTS = 1
 class OpenAIModel(LadderModel):
     """A language model; see :class:`slowwave.models.base.LanguageModel`.
 
-    Args:
-        settings: address, name, limits.
-        environ: the environment that holds the key.
-        meter: the account of the run.
-        sleep: waits between attempts.
-        monotonic: a clock that only moves forward.
-        jitter: a random number from 0 to 1, so that many clients do not come back at once.
+    ``settings``: address, name, limits. ``environ``: the environment that holds the key. ``meter``: the account of the
+    run. ``sleep``: waits between attempts. ``monotonic``: a clock that only moves forward. ``jitter``: a random number
+    from 0 to 1, so that many clients do not come back at once.
     """
 
     def __init__(
@@ -547,10 +537,8 @@ _NO_KEY = "none"
 class Exchange:
     """The connection to one server; its methods may be called from several threads.
 
-    Args:
-        settings: address, name of the key's variable, time limit.
-        environ: the environment that holds the key.
-        monotonic: a clock that only moves forward.
+    ``settings``: address, name of the key's variable, time limit. ``environ``: the environment that holds the key.
+    ``monotonic``: a clock that only moves forward.
     """
 
     def __init__(
@@ -563,19 +551,13 @@ class Exchange:
         self._client: OpenAI | None = None
 
     def post(self, params: Mapping[str, Any]) -> bytes:
-        """Send the parameters of a chat completion and return the body of the answer.
-
-        Raises Fault: there is none.
-        """
+        """Send the parameters of a chat completion and return the body of the answer. Raises Fault: there is none."""
         with self.faults():
             return self._received(params)
 
     @contextmanager
     def faults(self) -> Generator[None]:
-        """Turn what the packages below raise into faults.
-
-        Raises Fault: the body of the ``with`` got no answer.
-        """
+        """Turn what the packages below raise into faults. Raises Fault: the body of the ``with`` got no answer."""
         import httpx2  # noqa: PLC0415 - only where a model is configured
         import openai  # noqa: PLC0415 - as above
 

@@ -42,12 +42,9 @@ class Ended(NamedTuple):
 class CommandModel(LadderModel):
     """A language model; see :class:`slowwave.models.base.LanguageModel`.
 
-    Args:
-        settings: the command, limits.
-        environ: the environment that the program gets: its login may live there.
-        meter: the account of the run.
-        sleep: waits between attempts.
-        jitter: a random number from 0 to 1, so that many attempts do not come at once.
+    ``settings``: the command, limits. ``environ``: the environment that the program gets: its login may live there.
+    ``meter``: the account of the run. ``sleep``: waits between attempts. ``jitter``: a random number from 0 to 1, so
+    that many attempts do not come at once.
     """
 
     forms: Sequence[Form] = ("json", "lines")
@@ -263,10 +260,7 @@ def plain(out: bytes) -> Completion:
 
 
 def of_claude(out: bytes) -> Completion:
-    """Return the answer of ``claude --output-format json``.
-
-    Raises Fault: it says that there is none.
-    """
+    """Return the answer of ``claude --output-format json``. Raises Fault: it says that there is none."""
     said = next((one for one in _objects(out) if one.get("type") == "result"), None)
     if said is None:
         return plain(out)
@@ -285,10 +279,7 @@ def of_claude(out: bytes) -> Completion:
 
 
 def of_codex(out: bytes) -> Completion:
-    """Return the answer of ``codex exec --json``: its last message.
-
-    Raises Fault: it says that there is none.
-    """
+    """Return the answer of ``codex exec --json``: its last message. Raises Fault: it says that there is none."""
     text: str | None = None
     usage: Mapping[str, object] = {}
     is_codex = False

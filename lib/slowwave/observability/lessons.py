@@ -20,12 +20,12 @@ import msgspec
 from slowwave import __version__
 from slowwave.errors import SlowwaveError
 from slowwave.files import ASKS, atomic_write, file_bytes, private_folder, state_folder
+from slowwave.memory import OF_VOICE, PASTED, QUOTED, RETRACTS, Evidence
 from slowwave.memory.book import Book, replay
 from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.folder import OWN_FOLDER, MemoryFolder
 from slowwave.memory.ledger import ARRANGED, REVIEW, Event, Sighting, read_ledger, undone_in
 from slowwave.memory.ledger import FILE as LEDGER
-from slowwave.memory.model import OF_VOICE, PASTED, QUOTED, RETRACTS, Evidence
 from slowwave.quantities import counted
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings
@@ -214,7 +214,7 @@ def learned(every: Sequence[Remembered], wanted: Callable[[Dream], bool]) -> Lea
 
 def planned(report: Report) -> Learned:
     """Return what the dreams of a dry run would change, with the words behind new memories, and what would wait."""
-    from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - only a dry run waits for it
+    from slowwave.secrets import NAMELESS  # noqa: PLC0415 - only a dry run waits for it
 
     changes: list[Change] = []
     for project, memory, events in report.dreamt:

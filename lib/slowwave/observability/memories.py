@@ -18,10 +18,10 @@ import msgspec
 from slowwave.consolidation.gates import noted_of
 from slowwave.errors import SlowwaveError
 from slowwave.files import home_folder
+from slowwave.memory import iso
 from slowwave.memory.book import Memory
 from slowwave.memory.evidence import Source, sources_of
 from slowwave.memory.folder import MemoryFolder
-from slowwave.memory.model import iso
 from slowwave.observability.lessons import (
     Ask,
     Change,

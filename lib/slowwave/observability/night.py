@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from slowwave.consolidation.gates import backlog_of
 from slowwave.errors import SlowwaveError, UnreadableError
 from slowwave.files import at_fault_point, file_bytes, private_folder, state_folder, write_all
-from slowwave.formats.model import parse_time
+from slowwave.formats import parse_time
 from slowwave.locks import locked_file
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import INDEX

@@ -20,7 +20,7 @@ from slowwave.errors import UnreadableError
 from slowwave.files import at_fault_point, atomic_write, file_bytes, private_folder, require_file, state_folder
 from slowwave.locks import Owner, is_provably_dead, this_process
 from slowwave.observability.night import STOPPED, Night, append_night, moment, read_nights
-from slowwave.secrets.redactor import NAMELESS, logger_of
+from slowwave.secrets import NAMELESS, logger_of
 
 # what a person calls each step, without a scheduler and through Prefect; before the first one a run looks around
 LOOK, REACH, START = "look", "reach_server", "start_server"

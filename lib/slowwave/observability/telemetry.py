@@ -16,7 +16,7 @@ from slowwave.errors import ServerError, SettingsError
 from slowwave.observability.night import Night
 from slowwave.observability.progress import LeftBy, Watcher, words
 from slowwave.report import Report, Span, counted
-from slowwave.secrets.redactor import NAMELESS, logger_of
+from slowwave.secrets import NAMELESS, logger_of
 from slowwave.settings import AlarmSettings, TelemetrySettings
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from slowwave.hostile import plain, visible
-from slowwave.reading.items import AGENT, PERSON, Heard, Part
+from slowwave.reading import AGENT, PERSON, Heard, Part
 
 # Which lines were pasted: told by their form and by what stands around them.
 #

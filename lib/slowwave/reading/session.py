@@ -14,9 +14,9 @@ from typing import NamedTuple, cast
 
 import msgspec
 
-from slowwave.formats.model import Injected, Message, Span, Text, ToolCall, ToolResult, objects_of
+from slowwave.formats import Injected, Message, Span, Text, ToolCall, ToolResult, objects_of
 from slowwave.hostile import visible
-from slowwave.reading.items import (
+from slowwave.reading import (
     AGENT,
     PERSON,
     Channel,
@@ -36,8 +36,8 @@ from slowwave.reading.items import (
     opencode_part,
 )
 from slowwave.reading.pastes import parts_of
+from slowwave.shell import Command, script_of
 from slowwave.shell.commands import Run, cause_of, continued, run_of, running_id
-from slowwave.shell.grammar import Command, script_of
 
 _SHELLS = frozenset(
     {
@@ -499,12 +499,7 @@ class _Reader:
             self._chosen(call, args, result, (called_at, span), message)
 
     def _chosen(
-        self,
-        call: ToolCall,
-        args: Mapping[str, object],
-        result: ToolResult,
-        spans: tuple[Span, Span],
-        message: Message,
+        self, call: ToolCall, args: Mapping[str, object], result: ToolResult, spans: tuple[Span, Span], message: Message
     ) -> None:
         span = spans[-1]
         for asked, answer, notes in answers_in(call.name, args, result, span.raw):

@@ -94,10 +94,9 @@ class AuditLog:
         """Add lines, durable when this returns.
 
         A line that a killed process wrote in part is taken away first; whole lines it wrote without noting them count.
-        Where what was noted of the last line is gone, the first new line tells that.
-
-        Raises CorruptStateError: the log is not what was noted of it; nothing was written; LockHeldError: another
-        process kept it locked; OSError: it cannot be written.
+        Where what was noted of the last line is gone, the first new line tells that. Raises CorruptStateError: the log
+        is not what was noted of it; nothing was written; LockHeldError: another process kept it locked; OSError: it
+        cannot be written.
         """
         if not entries:
             return

@@ -23,8 +23,8 @@ import msgspec
 
 from slowwave.errors import CorruptStateError, NotFoundError, UnreadableError, UsageError
 from slowwave.files import atomic_write, data_folder, file_bytes, private_folder, state_folder
+from slowwave.formats import Problem, parse_time
 from slowwave.formats.lines import open_regular, plain_of, read_records, relaxed_collector
-from slowwave.formats.model import Problem, parse_time
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession, key_in_database
 from slowwave.formats.tail import lines_backward
@@ -41,12 +41,7 @@ if TYPE_CHECKING:
     from slowwave.retention.erase.subjects import Needle
 
 _UNTYPED = ("cron", "hook", "question")
-_PUT_ASIDE: dict[str, Source] = {
-    "archived": "archived",
-    "backup": "archived",
-    "reset": "reset",
-    "deleted": "deleted",
-}
+_PUT_ASIDE: dict[str, Source] = {"archived": "archived", "backup": "archived", "reset": "reset", "deleted": "deleted"}
 
 
 class Member(msgspec.Struct, frozen=True, gc=False):
@@ -253,10 +248,7 @@ class Facts(NamedTuple):
 
 
 def read_holds(environ: Mapping[str, str]) -> list[Hold]:
-    """Return all holds, oldest first.
-
-    Raises CorruptStateError: the file does not parse; it never counts as empty.
-    """
+    """Return all holds, oldest first. Raises CorruptStateError: the file does not parse; it never counts as empty."""
     path = data_folder(environ) / FILE
     if not path.exists():
         return []
@@ -272,10 +264,9 @@ def read_holds(environ: Mapping[str, str]) -> list[Hold]:
 def place_hold(environ: Mapping[str, str], at: datetime, *, reason: str, by: str, **what: str) -> Hold:
     """Set a hold and return it.
 
-    ``what``: any of ``project``, ``session``, ``person``, ``since`` and ``until``.
-
-    Raises UsageError: it names nothing, no reason, a person without a letter, or an end before its beginning;
-    CorruptStateError: the holds or the audit log are damaged; OSError: the data folder cannot be written.
+    ``what``: any of ``project``, ``session``, ``person``, ``since`` and ``until``. Raises UsageError: it names nothing,
+    no reason, a person without a letter, or an end before its beginning; CorruptStateError: the holds or the audit log
+    are damaged; OSError: the data folder cannot be written.
     """
     named = {name: text for name, text in what.items() if text}
     if not named:

@@ -43,11 +43,7 @@ from slowwave.stores.trash import trash_folder
 
 
 def retain(
-    projects: Sequence[Project],
-    run: Run,
-    *,
-    chosen: Collection[str] | None = None,
-    removes: bool = True,
+    projects: Sequence[Project], run: Run, *, chosen: Collection[str] | None = None, removes: bool = True
 ) -> Report:
     """Remove what the rules say, as far as no guard keeps it.
 

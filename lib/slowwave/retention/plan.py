@@ -23,14 +23,14 @@ from slowwave.formats.client import Belongings
 from slowwave.formats.notes import entry_note
 from slowwave.formats.openclaw.store import NAME, read_store
 from slowwave.formats.registry import client_of
+from slowwave.memory import name_from_json
 from slowwave.memory.book import read_book
-from slowwave.memory.model import name_from_json
 from slowwave.quantities import counted
 from slowwave.report import Item, Report, RetainItem
 from slowwave.retention.audit import BY_RUN, AuditLog, of_item
 from slowwave.retention.holds import Fleet, Hold, Member, facts_of, held_by, owner_of, paths_of
 from slowwave.retention.policy import Guard, Shortfall, Verdict, decide
-from slowwave.secrets.redactor import logger_of
+from slowwave.secrets import logger_of
 from slowwave.settings import KEEPS, LIMITS, RetentionSettings, Rules, Subject
 from slowwave.stores.archive.pack import SUFFIX, Pack, PackedFile, PackedSession, Wanted, digest, write_pack
 from slowwave.stores.archive.shelf import RowsByPath, Shelf, Shelved
@@ -45,13 +45,7 @@ from slowwave.stores.upkeep import Goes, Looked, UpkeepRules, client_session_set
 class Guards:
     """The guards of one run; what they read of memories is read once."""
 
-    def __init__(
-        self,
-        fleet: Fleet,
-        run: Run,
-        holds: Sequence[Hold],
-        restored: Mapping[str, float],
-    ) -> None:
+    def __init__(self, fleet: Fleet, run: Run, holds: Sequence[Hold], restored: Mapping[str, float]) -> None:
         self.holds = holds
         self._restored = restored
         self._fleet = fleet
@@ -297,12 +291,9 @@ def plan_removals(
 ) -> Plan:
     """Return what to do about all sessions.
 
-    Args:
-        fleet: the sessions; quotas count all of them.
-        rules: the policy.
-        now: the current time, in the zone whose calendar counts.
-        guard: why a session must stay, or "".
-        chosen: keys of the projects in which something may go; None for all.
+    ``fleet``: the sessions; quotas count all of them. ``rules``: the policy. ``now``: the current time, in the zone
+    whose calendar counts. ``guard``: why a session must stay, or "". ``chosen``: keys of the projects in which
+    something may go; None for all.
     """
     decision = decide(fleet.subjects(), rules, now, guard)
     verdicts = [one for one in decision.verdicts if chosen is None or one.subject.project in chosen]

@@ -55,10 +55,8 @@ def decide(subjects: Iterable[Subject], policy: Policy, now: datetime, guard: Gu
 
     In this order: what a ``keep_*`` rule names stays; what is older than ``max_age`` goes; then the oldest above
     ``max_count``; then, over the whole class, the least missed and oldest until ``max_bytes`` times ``low_water`` is
-    reached. A session that a guard holds stays and counts, and the next one goes in its place.
-
-    ``now``: the current time, in the zone whose calendar counts; ``guard``: asked only about sessions that would go,
-    once each.
+    reached. A session that a guard holds stays and counts, and the next one goes in its place. ``now``: the current
+    time, in the zone whose calendar counts; ``guard``: asked only about sessions that would go, once each.
     """
     with relaxed_collector():
         fleet = list(subjects)
@@ -245,10 +243,8 @@ class _Bucket:
 def kept(rules: Rules, ages: Sequence[float], now: datetime) -> dict[int, str]:
     """Return which sessions stay, by their number in the group, with the rules that keep them.
 
-    Args:
-        rules: the rules of their class.
-        ages: the times of a group's sessions, newest first, in seconds *before* 1970, so that they grow.
-        now: the current time, in the zone whose calendar counts.
+    ``rules``: the rules of their class. ``ages``: the times of a group's sessions, newest first, in seconds *before*
+    1970, so that they grow. ``now``: the current time, in the zone whose calendar counts.
     """
     first = bisect_left(ages, -now.timestamp())
     found: dict[int, list[str]] = {}

@@ -18,15 +18,15 @@ import msgspec
 
 from slowwave.errors import CorruptStateError, MovedError, RefusedError, UnreadableError, told
 from slowwave.files import atomic_write, file_bytes, private_folder, state_folder
+from slowwave.formats import Problem, SessionFiles, Span
 from slowwave.formats.cersei.dialect import Cersei, Mode
 from slowwave.formats.changes import FileState, file_state, rewrite_without
 from slowwave.formats.lines import read_records
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import Problem, SessionFiles, Span
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import with_value
 from slowwave.journal import Form, Journal, done, name_for
-from slowwave.memory.model import name_to_json
+from slowwave.memory import name_to_json
 from slowwave.report import Item
 from slowwave.retention.audit import Entry, of_shelved
 from slowwave.retention.erase.job import recorded_in
@@ -240,7 +240,7 @@ class Moved(msgspec.Struct, frozen=True):
 class Moves(msgspec.Struct, frozen=True):
     """What a purge of one file means for its readers."""
 
-    path: str  # the file, as :mod:`slowwave.memory.model` spells it
+    path: str  # the file, as :mod:`slowwave.memory` spells it
     size: int  # bytes that it gets
     sha256: str  # of these bytes
     session: str  # its session
@@ -376,10 +376,8 @@ class Purger:
     def purge(self, goes: Collection[str]) -> None:
         """Purge every session in which something is hidden; one that is refused keeps no other one.
 
-        ``goes``: keys of sessions that go as a whole.
-
-        Raises CorruptStateError: the audit log or a file of a memory folder is damaged; LockHeldError: another process
-        kept a memory folder locked for too long.
+        ``goes``: keys of sessions that go as a whole. Raises CorruptStateError: the audit log or a file of a memory
+        folder is damaged; LockHeldError: another process kept a memory folder locked for too long.
         """
         if not self._run.dry_run:
             self._begun = dict(self._notes.left())
@@ -541,7 +539,7 @@ def _mentions(path: Path) -> bool:
 
 
 def _times_of(paths: Iterable[Path]) -> dict[str, int]:
-    """Return the time of the last change of each file by its path, as :mod:`slowwave.memory.model` spells it."""
+    """Return the time of the last change of each file by its path, as :mod:`slowwave.memory` spells it."""
     return {name_to_json(str(path)): path.stat().st_mtime_ns for path in paths}
 
 

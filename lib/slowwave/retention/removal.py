@@ -44,7 +44,7 @@ from slowwave.stores.trash import (
 )
 
 if TYPE_CHECKING:
-    from slowwave.stores.writers import Writers
+    from slowwave.stores.roots import Writers
 
 # a pack is read and compared before anything in it goes: larger ones would only make more wait for it
 _PACK_SESSIONS = 200
@@ -191,10 +191,7 @@ def _packs(goes: Sequence[Verdict]) -> Iterator[list[Verdict]]:
 
 
 def as_found(session: StoredSession) -> FoundSession:
-    """Return a session as a walk finds it now.
-
-    Raises MovedError: it is not what it was when it was planned.
-    """
+    """Return a session as a walk finds it now. Raises MovedError: it is not what it was when it was planned."""
     files: list[FoundFile] = []
     for path in session.files.paths:
         at = path.lstat()
@@ -305,10 +302,8 @@ def settle(trash: Path, archive: Archive, log: AuditLog, at: datetime, report: R
     """Settle what is half done, and return what the log tells afterwards.
 
     A removal that did not come to its end is taken back, and this run decides about the session again. Freeing goes on
-    to its end. What was archived or thrown away without a line in the log gets its line.
-
-    Raises CorruptStateError: the log or a manifest of the trash is damaged; OSError: the trash or the log cannot be
-    written.
+    to its end. What was archived or thrown away without a line in the log gets its line. Raises CorruptStateError: the
+    log or a manifest of the trash is damaged; OSError: the trash or the log cannot be written.
     """
     finish_freeing(trash)
     said = Told(log)
@@ -397,7 +392,6 @@ def bring_back(one: "TrashItem | Shelved", environ: Mapping[str, str], clock: Cl
     """Put a session back from the trash or the archive, write it down, and return what is worth a word.
 
     Retention is held off meanwhile: it would free what is on its way, and take what is back for what it was before.
-
     Raises LockHeldError: a run of retention was at work for too long; NotFoundError: it was freed from the trash since
     it was looked for; RefusedError: something else lies in one of the places; nothing was written; CorruptStateError:
     the pack or the audit log is damaged; OSError: something cannot be written; call it again.
@@ -429,13 +423,12 @@ def bring_back_as(
 ) -> list[Path]:
     """Write the transcript of a session that was put by under a new id into its old folder, and return its files.
 
-    What lies in its place stays, and so does the copy, with what belongs to the session beside its transcript.
-
-    Raises LockHeldError: a run of retention was at work for too long; UsageError: its client's sessions cannot be
-    copied, or the id is malformed or taken; nothing was written; CorruptStateError: the pack or the audit log is
-    damaged; OSError: it left the trash meanwhile, or something cannot be written.
+    What lies in its place stays, and so does the copy, with what belongs to the session beside its transcript. Raises
+    LockHeldError: a run of retention was at work for too long; UsageError: its client's sessions cannot be copied, or
+    the id is malformed or taken; nothing was written; CorruptStateError: the pack or the audit log is damaged; OSError:
+    it left the trash meanwhile, or something cannot be written.
     """
-    from slowwave.stores.archive.sessions import laid_out_copy  # noqa: PLC0415 - few sessions come back so
+    from slowwave.stores.archive import laid_out_copy  # noqa: PLC0415 - few sessions come back so
 
     with retaining(environ, wait_s=WAIT_S), laid_out_copy(one, environ) as (found, base):
         writer, target = writers.known(found)

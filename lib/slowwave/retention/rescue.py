@@ -17,8 +17,8 @@ import msgspec
 from slowwave.errors import UnreadableError, told
 from slowwave.files import archive_folder, file_bytes, home_folder
 from slowwave.formats.claude import PROJECTS, ClaudeCode, persons_files, policy_files, sessions_in_home
+from slowwave.memory import name_from_json
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.model import name_from_json
 from slowwave.quantities import counted
 from slowwave.report import Item, Report, readable
 from slowwave.retention.audit import Told, of_shelved
@@ -129,12 +129,7 @@ def rescue(due: Iterable[Due], run: Context) -> list[str]:
         report.count("rescued", len(added))
         clients = {due.member.session.id: due.client for due in batch}
         report.items += [
-            Item(
-                one.session.id,
-                "rescued",
-                _soon(clients.get(one.session.id, _CLAUDE)),
-                one.session.project,
-            )
+            Item(one.session.id, "rescued", _soon(clients.get(one.session.id, _CLAUDE)), one.session.project)
             for one in added
         ]
         used = rescued_bytes(folder)
@@ -172,10 +167,8 @@ def _fitting(due: Iterable[Due], room: int) -> list[Due]:
 def note_gone(projects: Iterable[Project], said: Told, run: Context) -> None:
     """Put into the report what candidates and memories name, and neither client nor slowwave has any more.
 
-    What slowwave itself removed is told by its own log.
-
-    Raises UnreadableError: the candidates or memories of a project cannot be read; CorruptStateError: a manifest of the
-    trash is damaged.
+    What slowwave itself removed is told by its own log. Raises UnreadableError: the candidates or memories of a project
+    cannot be read; CorruptStateError: a manifest of the trash is damaged.
     """
     known: set[str] | None = None
     for project in projects:
@@ -258,10 +251,7 @@ class Belonging:
         self._beside: dict[Path, set[str]] = {}
 
     def files(self, member: Member) -> Iterator[Kept]:
-        """Yield the files of a session that are there.
-
-        Raises OSError: a folder of it cannot be listed.
-        """
+        """Yield the files of a session that are there. Raises OSError: a folder of it cannot be listed."""
         found = [kept for path in paths_of(member) if (kept := _kept(os.fspath(path))) is not None]
         yield from found
         if found and self._has_more(member):
@@ -288,10 +278,7 @@ class Belonging:
 
 
 def files_of(member: Member, user: Path) -> Iterator[Kept]:
-    """Yield the files of a session of any client that are there.
-
-    Raises OSError: a folder of it cannot be listed.
-    """
+    """Yield the files of a session of any client that are there. Raises OSError: a folder of it cannot be listed."""
     paths = dict.fromkeys((*paths_of(member), *belongings_of(member.session, user).paths))
     for path in paths:
         yield from _below(os.fspath(path))

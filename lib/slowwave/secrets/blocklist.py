@@ -148,11 +148,7 @@ def any_blocked(environ: Mapping[str, str]) -> bool:
 
 
 def block(
-    environ: Mapping[str, str],
-    key: bytes,
-    phrases: Iterable[str],
-    sessions: Iterable[str],
-    records: Iterable[str] = (),
+    environ: Mapping[str, str], key: bytes, phrases: Iterable[str], sessions: Iterable[str], records: Iterable[str] = ()
 ) -> None:
     """Add phrases, sessions and records by their names to what is blocked; what is there already changes nothing.
 

@@ -24,7 +24,6 @@ from slowwave.secrets.layers import (
     uncoloured,
     unescaped,
 )
-from slowwave.secrets.mixtures import mixtures
 from slowwave.secrets.nouns import NOUNS, Noun, cards, words
 from slowwave.secrets.pieces import (
     DECODERS,
@@ -41,7 +40,7 @@ from slowwave.secrets.pieces import (
     side_by_side,
 )
 from slowwave.secrets.prose import told
-from slowwave.secrets.rules import NAMED, RUNS, TOKENS, Finding, Rule, cookies, private_key
+from slowwave.secrets.rules import NAMED, RUNS, TOKENS, Finding, Rule, cookies, mixtures, private_key
 from slowwave.secrets.validity import is_masked
 
 # an escaped line of JSON in an escaped line of JSON, in base64
@@ -395,7 +394,7 @@ _HARMLESS_TAIL = re.compile(
     r"(?:.*[_\-.])?(?:ids?|names?|counts?|types?|ur[il]s?|endpoints?|paths?|files?|fields?|limits?|len(?:gth)?|size|ttl|expiry"
     r"|expires?(?:_?(?:at|in))?|arn|version|usage|used|budget|format|regex|pattern|label|title|description|policy|hash|key_?id"
     r"|prefix|header|window|page|next|cost|price|rate|map|error|reset|kind|scope|status|index|env|var|ref|hint|placeholder)"
-    r"|(?:i[sz]er|s?Count|s?Limit|Id|Name|Type|Url|Path|File|Usage|Budget|Hash|Ref|board|stroke|word|frame|ring|ize|ified)\w*",
+    r"|(?:i[sz]er|s?Count|s?Limit|Id|Name|Type|Url|Path|File|Usage|Budget|Hash|Ref|board|stroke|word|frame|ring|ize|ified)\w*"
 )
 # families that say where a secret stood, not what it is
 _BY_NAME = frozenset(

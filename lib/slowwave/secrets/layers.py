@@ -41,11 +41,9 @@ _MIN_TEXT = 0.97
 class View:
     """A plain text, and the way back to the text that it was made from.
 
-    Args:
-        text: the plain text.
-        pieces: returns its pieces when somebody asks for the way back: how many characters they have in the plain text,
-            where they stood and how many characters they took there. A piece that took as many as it has maps one to
-            one, four for three is base64, two for one hex; any other maps as a whole.
+    ``text``: the plain text. ``pieces``: returns its pieces when somebody asks for the way back: how many characters
+    they have in the plain text, where they stood and how many characters they took there. A piece that took as many as
+    it has maps one to one, four for three is base64, two for one hex; any other maps as a whole.
     """
 
     def __init__(self, text: str, pieces: Callable[[], Iterable[tuple[int, int, int]]]) -> None:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 
-from slowwave.secrets.mixtures import answered_below, around, below, far, listed, phrase, phrase_before
 from slowwave.secrets.nouns import (
     ASKS,
     BEFORE,
@@ -51,6 +50,7 @@ from slowwave.secrets.nouns import (
     trimmed,
     words,
 )
+from slowwave.secrets.rules import answered_below, around, below, far, listed, phrase, phrase_before
 from slowwave.secrets.validity import is_masked, is_url_password, looks_quoted, oddness
 
 # Values that are offered where a secret is asked for: to a prompt, to a program's input, to a question of security.
@@ -651,14 +651,10 @@ _DIRECT = re.compile(rf"[\"'`*)\]]{{0,3}}[:=][^\s{DENSE}]{{4,200}}")
 def _needed(kind: Kind, value: str, gap: int, bound: int, *, again: bool, foreign: bool, last: bool) -> int:
     """Return how odd a value must be, so many words behind the noun and so plainly tied to it.
 
-    Args:
-        kind: what the noun says.
-        value: the value.
-        gap: how many words stand between.
-        bound: 2 when it is tied to the noun, 1 when another word comes between, else 0.
-        again: the noun has told a value already.
-        foreign: nothing else here is written in the letters of the value.
-        last: nothing stands behind it in its sentence.
+    ``kind``: what the noun says. ``value``: the value. ``gap``: how many words stand between. ``bound``: 2 when it is
+    tied to the noun, 1 when another word comes between, else 0. ``again``: the noun has told a value already.
+    ``foreign``: nothing else here is written in the letters of the value. ``last``: nothing stands behind it in its
+    sentence.
     """
     is_near = bound == CLEAR or not gap
     if kind in (Kind.KEY, Kind.PLAIN_KEY):

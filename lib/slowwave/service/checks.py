@@ -34,14 +34,13 @@ from slowwave.files import (
     scheduler_folder,
     state_folder,
 )
-from slowwave.formats.model import parse_time
+from slowwave.formats import parse_time
 from slowwave.formats.registry import CLIENTS, version_order
 from slowwave.jobs.status import lately
 from slowwave.memory.book import read_book
+from slowwave.memory.delivery import OF_AGENTS, REFUSED, Register, read_register, unfit
 from slowwave.memory.delivery.files import deliver
 from slowwave.memory.delivery.hooks import failures
-from slowwave.memory.delivery.register import REFUSED, Register, read_register
-from slowwave.memory.delivery.targets import OF_AGENTS, unfit
 from slowwave.memory.folder import INDEX, LOCK_FILE, OWN_FOLDER, siblings
 from slowwave.models import model_of
 from slowwave.models.base import Ask, Meter, ModelError
@@ -49,7 +48,7 @@ from slowwave.models.command import found_program
 from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
 from slowwave.quantities import counted
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.service.deployments import COUNTS_FOR, HEARD_S, PASSES_OVER, server_doubts, worker_command, workers_here
 from slowwave.service.page_server import served_place
 from slowwave.service.server import HOST, asked, is_healthy, kept_port, named_server

@@ -29,7 +29,7 @@ from slowwave.jobs.review import VERBS, Desk, Verb
 from slowwave.jobs.run import memory_folders
 from slowwave.observability.memories import known_of
 from slowwave.observability.page import html_of
-from slowwave.secrets.redactor import NAMELESS, logger_of, redactor_of
+from slowwave.secrets import NAMELESS, logger_of, redactor_of
 from slowwave.settings import Settings
 
 HOST = "127.0.0.1"

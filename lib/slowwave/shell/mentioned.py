@@ -8,8 +8,7 @@ is asked of them alone. What a session ran by that name is as good as a known on
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from slowwave.shell.commands import commands_of
-from slowwave.shell.purposes import KNOWN, purpose_by_name, takes_words
+from slowwave.shell.commands import KNOWN, commands_of, purpose_by_name, takes_words
 
 __all__ = ["Heard", "is_code", "is_path", "is_setting", "marked", "names_file"]
 

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from slowwave.errors import UnreadableError
 from slowwave.files import private_folder
 from slowwave.formats.sessions import FoundSession, Place, Signature, Snapshot, StoreProblem, Walk
+from slowwave.secrets import blocked_by
 from slowwave.secrets.blocklist import ERASED, Blocked
-from slowwave.secrets.redactor import blocked_by
 from slowwave.settings import Settings
 from slowwave.stores.projects import newest_folder
 from slowwave.stores.roots import read_head, sessions_of

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import msgspec
 
 from slowwave.files import archive_folder, is_for_questions
+from slowwave.formats import Problem, SessionFiles, SessionKind, parse_time
 from slowwave.formats.claude import FOLDER_OF_PROJECT
 from slowwave.formats.lines import relaxed_collector
-from slowwave.formats.model import Problem, SessionFiles, SessionKind, parse_time
 from slowwave.formats.registry import CLIENTS, client_of, versions_in_use
 from slowwave.formats.sessions import MEMORY, SUFFIXES, FoundSession, Known, Place, StoredSession, StoreProblem, Walk
 from slowwave.formats.tail import lines_backward
@@ -136,9 +136,8 @@ def _project(
 def changed_since(settings: Settings, environ: Mapping[str, str], since_ns: int) -> list[str]:
     """Return the paths of all transcripts under the roots that changed after ``since_ns`` (nanoseconds).
 
-    Parts and sub-agents' files beside their session are in it as they are; nothing is opened.
-
-    Raises UnreadableError: a root or one of its folders cannot be read.
+    Parts and sub-agents' files beside their session are in it as they are; nothing is opened. Raises UnreadableError: a
+    root or one of its folders cannot be read.
     """
     problems: list[StoreProblem] = []
     places = [place for root in store_roots(settings, environ, problems) for place in root.places]
@@ -207,10 +206,8 @@ def list_sessions(
     """Return a row for every session under the roots; only what changed since the last listing is read.
 
     ``catalogue``: what is known of the sessions; ``archived``: list what was archived from under the roots, too, unless
-    it lies in its place again.
-
-    Raises UnreadableError: a named root is missing, a file, or unreadable; UnknownDialectError: a named root holds
-    transcripts, and not one of them is of a known dialect.
+    it lies in its place again. Raises UnreadableError: a named root is missing, a file, or unreadable;
+    UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect.
     """
     listing = Listing()
     walk = Walk[StoredRow](listing.problems)
@@ -238,7 +235,7 @@ def list_sessions(
                 row.project = key
             listing.rows += group.items
         if archived and archive_folder(environ).is_dir():
-            from slowwave.stores.archive.sessions import archived_rows  # noqa: PLC0415 - most people archived nothing yet
+            from slowwave.stores.archive import archived_rows  # noqa: PLC0415 - most people archived nothing yet
 
             listing.rows += archived_rows(settings, environ, listing.rows, listing.problems, catalogue.blocked)
         listing.rows.sort(key=attrgetter("last_activity"), reverse=True)
@@ -283,14 +280,11 @@ def _settle(pages: list[Page], catalogue: Catalogue) -> None:
 def known_projects(settings: Settings, environ: Mapping[str, str], *, with_erased: bool = False) -> Discovery:
     """Return the projects that :func:`find_projects` finds, with the help of this user's catalogue.
 
-    What is wrong with the catalogue itself is one more problem of the discovery; it never stops a run.
-
-    ``settings``: as :func:`find_projects` takes them, as is ``environ``; ``with_erased``: also return the sessions that
-    were erased and lie there again, which are problems else.
-
-    Raises UnreadableError: a named root is missing, a file, unreadable, or holds nothing that could be a store;
-    UnknownDialectError: a named root holds transcripts, and not one of them is of a known dialect; SettingsError: a
-    template of memory folders is malformed.
+    What is wrong with the catalogue itself is one more problem of the discovery; it never stops a run. ``settings``: as
+    :func:`find_projects` takes them, as is ``environ``; ``with_erased``: also return the sessions that were erased and
+    lie there again, which are problems else. Raises UnreadableError: a named root is missing, a file, unreadable, or
+    holds nothing that could be a store; UnknownDialectError: a named root holds transcripts, and not one of them is of
+    a known dialect; SettingsError: a template of memory folders is malformed.
     """
     with own_catalogue(settings, environ) as catalogue:
         if with_erased and catalogue.blocked is not None:
@@ -351,11 +345,9 @@ _timed = msgspec.json.Decoder(_Timed)
 def live_reason(session: StoredSession, now: datetime, idle: timedelta, home: Path) -> str | None:
     """Return why a session counts as live, or None when it rests.
 
-    Args:
-        session: the session; its files are looked at again, since a plan may be minutes old.
-        now: the current time.
-        idle: how long every file of it must have rested.
-        home: the user's home folder; Claude Code notes its running sessions under ``.claude/sessions``.
+    ``session``: the session; its files are looked at again, since a plan may be minutes old. ``now``: the current time.
+    ``idle``: how long every file of it must have rested. ``home``: the user's home folder; Claude Code notes its
+    running sessions under ``.claude/sessions``.
     """
     # the time of a database is that of the newest of all its sessions
     shared = session.in_database

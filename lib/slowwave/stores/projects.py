@@ -76,9 +76,7 @@ class Group(Generic[T]):
 class Roots:
     """Tells the project root of a working folder; each folder is looked at once.
 
-    Args:
-        settings: which folders were moved.
-        environ: the process environment, for ``HOME``.
+    ``settings``: which folders were moved. ``environ``: the process environment, for ``HOME``.
     """
 
     def __init__(self, settings: Settings, environ: Mapping[str, str]) -> None:
@@ -222,9 +220,7 @@ def new_session_folder(settings: Settings, environ: Mapping[str, str], cwd: Path
     """Return the folder for a new session that works in ``cwd``; it may not exist yet.
 
     A project that has a folder already, in whichever spelling, keeps it. A store that is one folder of transcripts
-    takes the session itself.
-
-    Raises UnreadableError: the store is a file.
+    takes the session itself. Raises UnreadableError: the store is a file.
     """
     named = settings.store.roots
     root = named[0] if named else Path(environ.get("HOME") or "~").expanduser() / ".claude"
@@ -338,11 +334,8 @@ def short_names(keys: Iterable[str]) -> dict[str, str]:
 def chosen_by(text: str, things: Sequence[T], names: Callable[[T], tuple[str, str]]) -> list[T]:
     """Return the things whose project key or working folder contains ``text``; "" chooses all.
 
-    Where ``text`` is the whole key, working folder or name on the screen of some, these alone are meant.
-
-    ``things``: projects, or anything that belongs to one; ``names``: returns the key and the working folder of a
-    thing's project.
-
+    Where ``text`` is the whole key, working folder or name on the screen of some, these alone are meant. ``things``:
+    projects, or anything that belongs to one; ``names``: returns the key and the working folder of a thing's project.
     Raises NotFoundError: nothing matches; the message names what there is.
     """
     if not text:

@@ -14,20 +14,10 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from slowwave.errors import UnreadableError
+from slowwave.formats import REFUSALS, Message, Problem, SessionFiles, SessionOrigin, Span, Text, Transcript, parse_time
 from slowwave.formats.claude.records import split_typed
 from slowwave.formats.client import RecordDialect, RowDialect, Told
 from slowwave.formats.lines import hash_before, open_regular, read_records
-from slowwave.formats.model import (
-    REFUSALS,
-    Message,
-    Problem,
-    SessionFiles,
-    SessionOrigin,
-    Span,
-    Text,
-    Transcript,
-    parse_time,
-)
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import (
     PACKED_SUFFIX,
@@ -471,7 +461,7 @@ def _of_any_word() -> tuple[str, ...]:
 def _clean(text: str) -> str:
     if is_plain_talk(text):
         return text
-    from slowwave.secrets.redactor import NAMELESS  # noqa: PLC0415 - a listing in which nothing is new needs no rules
+    from slowwave.secrets import NAMELESS  # noqa: PLC0415 - a listing in which nothing is new needs no rules
 
     return NAMELESS(text)
 
@@ -764,10 +754,7 @@ def files_of(found: FoundSession) -> SessionFiles:
 
 
 def summary_of_whole(found: FoundSession, dialect: str) -> Summary:
-    """Return the summary of a session by reading all of it.
-
-    Raises UnreadableError: a file of it cannot be read.
-    """
+    """Return the summary of a session by reading all of it. Raises UnreadableError: a file of it cannot be read."""
     transcript = by_name(dialect).read(files_of(found))
     summary = Summary(
         dialect,

@@ -36,8 +36,8 @@ from slowwave.files import (
     private_folder,
     walked,
 )
+from slowwave.formats import SessionFiles
 from slowwave.formats.client import Belongings
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.notes import Note, any_stands, put_back, take_out
 from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import SIDE_FOLDER, FoundSession, StoredSession, StoreProblem, part_name, session_stem
@@ -130,10 +130,7 @@ def throw_away(
 
 
 def trash_items(trash: Path) -> list[TrashItem]:
-    """Return everything in the trash, oldest first.
-
-    Raises CorruptStateError: a manifest does not parse.
-    """
+    """Return everything in the trash, oldest first. Raises CorruptStateError: a manifest does not parse."""
     if not trash.is_dir():
         return []
     folders = [folder for folder in sorted(trash.iterdir()) if (folder / MANIFEST).is_file()]
@@ -371,11 +368,9 @@ def plan_removal(session: FoundSession, environ: Mapping[str, str], clock: Clock
     """Return what the removal of a session would move.
 
     What goes together, and in which order, tells :func:`belongings_of`: a removal that was killed leaves a session that
-    can be found and removed again, or nothing that its client would take for one.
-
-    Raises RefusedError: a running client has it open, or a fork needs it; UsageError: it is no file of its own: its
-    client's database, or files that name each other, would break; UnreadableError: the index of its client cannot be
-    read.
+    can be found and removed again, or nothing that its client would take for one. Raises RefusedError: a running client
+    has it open, or a fork needs it; UsageError: it is no file of its own: its client's database, or files that name
+    each other, would break; UnreadableError: the index of its client cannot be read.
     """
     head = read_head(session)
     dialect = "unknown" if isinstance(head, StoreProblem) else head.dialect
@@ -455,12 +450,10 @@ def stored_session(found: FoundSession, dialect: str) -> StoredSession:
 def belongings_of(session: StoredSession, home: Path) -> Belongings:  # noqa: ARG001 - ids of all clients lead to files
     """Return what goes together with a session: every transcript of its own, and what its client keeps beside it.
 
-    What a client has put aside (reset, deleted, a checkpoint) and every topic are sessions of their own, each under
-    its own rules; none of them takes another one along.
-
-    ``session``: the session; one in a database belongs to its client alone, and has no belongings.
-
-    Raises UnreadableError: the index of its client cannot be read; OSError: a folder cannot be listed.
+    What a client has put aside (reset, deleted, a checkpoint) and every topic are sessions of their own, each under its
+    own rules; none of them takes another one along. ``session``: the session; one in a database belongs to its client
+    alone, and has no belongings. Raises UnreadableError: the index of its client cannot be read; OSError: a folder
+    cannot be listed.
     """
     return Belongings(()) if session.in_database else client_of(session.dialect).belongings(session)
 

@@ -74,12 +74,9 @@ def upkeep(
 ) -> list[Goes]:
     """Return what goes, in order.
 
-    Args:
-        entries: the entries of the store.
-        files: everything in its folder.
-        rules: what goes; ``enforces`` is for the caller to ask.
-        now_ms: the current time in milliseconds since 1970.
-        active: keys of sessions at work.
+    ``entries``: the entries of the store. ``files``: everything in its folder. ``rules``: what goes; ``enforces`` is
+    for the caller to ask. ``now_ms``: the current time in milliseconds since 1970. ``active``: keys of sessions at
+    work.
     """
     return _Upkeep(entries, files, rules, now_ms, {key.lower() for key in active}).steps()
 

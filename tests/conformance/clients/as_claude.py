@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from slowwave.formats.model import millisecond_time, parse_time
+from slowwave.formats import millisecond_time, parse_time
 from tests.conformance.clients.drawn import PIXEL, Step, Turn, fresh
 
 Record = dict[str, Any]

@@ -20,11 +20,11 @@ from slowwave.consolidation.effect.demands import write_points
 from slowwave.context import FixedClock, Run
 from slowwave.jobs.story import run_job
 from slowwave.memory.book import read_book
-from slowwave.memory.delivery.commands import bring_commands, pages_of
+from slowwave.memory.delivery import Rule
+from slowwave.memory.delivery.files import bring_commands, pages_of
 from slowwave.memory.delivery.files import install as bring
 from slowwave.memory.delivery.hooks import CLIENTS as HOOKED
 from slowwave.memory.delivery.hooks import settings_of
-from slowwave.memory.delivery.register import Rule
 from slowwave.reading.session import PREFIX
 from slowwave.settings import load_settings
 from slowwave.stores.discovery import known_projects

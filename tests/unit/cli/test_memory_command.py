@@ -17,11 +17,11 @@ from slowwave.cli.nights import one_alone
 from slowwave.consolidation.inbox import accept_fact, drop_memories, inbox
 from slowwave.errors import MovedError
 from slowwave.jobs import review
+from slowwave.memory import PASTED, Evidence
 from slowwave.memory.book import read_book
-from slowwave.memory.delivery.register import REFUSED
+from slowwave.memory.delivery import REFUSED
 from slowwave.memory.folder import MemoryFolder, visible_files
 from slowwave.memory.ledger import read_ledger
-from slowwave.memory.model import PASTED, Evidence
 from slowwave.observability.lessons import remembered
 from slowwave.report import Item
 from slowwave.settings import ConsolidationSettings

@@ -12,11 +12,10 @@ import pytest
 from slowwave.cli import main, review
 from slowwave.cli.review import Sitting
 from slowwave.jobs.review import Desk
+from slowwave.memory import RETRACTS, Candidate
 from slowwave.memory.book import read_book
-from slowwave.memory.candidates import read_candidates
-from slowwave.memory.extracted import reconcile
+from slowwave.memory.candidates import read_candidates, reconcile
 from slowwave.memory.folder import MemoryFolder, visible_files
-from slowwave.memory.model import RETRACTS, Candidate
 from slowwave.settings import Settings
 from tests.unit.consolidation.dreams import House
 

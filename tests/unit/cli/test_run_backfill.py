@@ -64,7 +64,7 @@ def test_a_run_that_is_taken_up_still_knows_the_store_that_it_was_begun_with(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("slowwave.jobs.backfill.run._land", stop)
+        patched.setattr("slowwave.jobs.backfill._land", stop)
         assert main(["run", "backfill", "--direct", "--store", str(world.store)]) != DONE
     (name,) = re.findall(r"--resume (\S+)", capsys.readouterr().err)
     assert main(["run", "backfill", "--direct", "--resume", name]) == DONE

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.opencode.dialect import OPENCODE
 from tests.unit.stores.store_builder import cersei, write
 

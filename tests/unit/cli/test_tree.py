@@ -9,8 +9,8 @@ import pytest
 from slowwave.cli import main
 from slowwave.cli.sessions_show import TREE_WIDTH as WIDTH
 from slowwave.cli.sessions_show import tree_lines
+from slowwave.formats import Message, SessionFiles, Text, Transcript
 from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import Message, SessionFiles, Text, Transcript
 from tests.unit.formats import claude_files, pi_files
 from tests.unit.stores.store_builder import as_bytes, claude
 

@@ -1,7 +1,7 @@
 """Builds messages of no dialect in particular, one short call each."""
 
+from slowwave.formats import Block, Message, Origin, Role, Span, Text, ToolCall, ToolResult
 from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import Block, Message, Origin, Role, Span, Text, ToolCall, ToolResult
 
 SPAN = Span(0, 2, 3, b"{}")
 # a summary stands before what follows it

@@ -1,7 +1,7 @@
 """Builds sessions for ledgers and proofs: what was typed, said, called and answered, with a record for each."""
 
+from slowwave.formats import Block, Injected, Message, Origin, Role, Span, Text, ToolCall, ToolResult
 from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import Block, Injected, Message, Origin, Role, Span, Text, ToolCall, ToolResult
 
 CWD = "/repo"
 

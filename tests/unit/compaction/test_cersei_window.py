@@ -8,7 +8,7 @@ import pytest
 
 from slowwave.compaction.items import read_session
 from slowwave.compaction.plan import due
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.settings import CompactionSettings
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from slowwave.compaction.items import message_tokens, read_usage
 from slowwave.compaction.tokens import CODEX, CRABTALK, OPENCODE, PI, cut, rule_of, stringify, units
-from slowwave.formats.model import Other, Thinking, ToolCall
+from slowwave.formats import Other, Thinking, ToolCall
 from tests.unit.compaction.messages import message, result, user
 
 VALUES: list[Any] = [

@@ -3,7 +3,7 @@
 import pytest
 
 from slowwave.compaction.files import NO_FILES, FileOperations, of_calls, of_details, of_tags, without_tags
-from slowwave.formats.model import ToolCall
+from slowwave.formats import ToolCall
 
 PATCH = "*** Begin Patch\n*** Update File: a b.py\n*** Move to: c.py\n@@\n+x\n*** Add File: d.py\n*** End Patch"
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from slowwave.compaction.files import FileOperations, key_of, of_lists, of_messages, shown
-from slowwave.formats.model import ToolCall
+from slowwave.formats import ToolCall
 from tests.unit.compaction.messages import message
 from tests.unit.compaction.sessions import CWD, Talk
 

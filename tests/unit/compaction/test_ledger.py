@@ -2,9 +2,8 @@
 
 import re
 
-from slowwave.compaction.entries import LedgerSettings
 from slowwave.compaction.files import of_tags
-from slowwave.compaction.ledger import ledger_of, render, rendered
+from slowwave.compaction.ledger import LedgerSettings, ledger_of, render, rendered
 from tests.unit.compaction.sessions import CWD, Talk
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -2,9 +2,8 @@
 
 import pytest
 
-from slowwave.compaction.entries import LedgerSettings
 from slowwave.compaction.files import of_tags
-from slowwave.compaction.ledger import ledger_of, rendered
+from slowwave.compaction.ledger import LedgerSettings, ledger_of, rendered
 from tests.unit.compaction.sessions import CWD, Talk
 from tests.unit.compaction.test_ledger import section
 

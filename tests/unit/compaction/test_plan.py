@@ -5,7 +5,7 @@ from pathlib import Path
 from slowwave.compaction.items import Item, items_of, pi_items
 from slowwave.compaction.plan import Budget, NoPlan, Plan, prepare
 from slowwave.compaction.tokens import PI
-from slowwave.formats.model import Message
+from slowwave.formats import Message
 from tests.unit.compaction.messages import answer, result, summary, user
 from tests.unit.formats.pi_files import Session, call
 

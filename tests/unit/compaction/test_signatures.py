@@ -1,7 +1,7 @@
 """Error signatures: the line that says what went wrong, each once, and whether it was overcome."""
 
 from slowwave.compaction.calls import Signature, exchanges, signatures
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from tests.unit.compaction.sessions import Talk
 
 

@@ -10,10 +10,9 @@ from typing import Any
 
 from slowwave.consolidation.job import consolidate_project
 from slowwave.context import FixedClock
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.sessions import StoredSession
-from slowwave.memory.extracted import write_extraction
-from slowwave.memory.model import (
+from slowwave.memory import (
     Candidate,
     CandidateOrigin,
     Category,
@@ -22,6 +21,7 @@ from slowwave.memory.model import (
     SessionRef,
     candidate_id,
 )
+from slowwave.memory.candidates import write_extraction
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings, Settings
 from slowwave.stores.projects import Project

@@ -8,9 +8,9 @@ from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.model import Operation, validate
 from slowwave.consolidation.outcome import Stamp, amount_of
 from slowwave.consolidation.snapshot import gather, orient
+from slowwave.memory import Candidate, CandidateOrigin, Category, Evidence, SessionRef, candidate_id
 from slowwave.memory.book import Book, replay
 from slowwave.memory.ledger import Event
-from slowwave.memory.model import Candidate, CandidateOrigin, Category, Evidence, SessionRef, candidate_id
 from slowwave.settings import ConsolidationSettings
 
 SETTINGS = ConsolidationSettings()

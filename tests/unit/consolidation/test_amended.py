@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from slowwave.memory.model import Candidate
+from slowwave.memory import Candidate
 from tests.unit.consolidation.nights import Nights, said
 
 FIRST, LATER = "2026-11-03T10:00:00Z", "2026-11-06T10:00:00Z"

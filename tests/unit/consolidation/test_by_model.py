@@ -11,8 +11,8 @@ import pytest
 
 from slowwave.consolidation.inbox import Waiting, accept_fact, inbox
 from slowwave.context import FixedClock
+from slowwave.memory import DROPS, RETRACTS, Candidate, Replaces, candidate_id
 from slowwave.memory.book import Memory, read_book
-from slowwave.memory.model import DROPS, RETRACTS, Candidate, Replaces, candidate_id
 from slowwave.memory.undo import undo
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House

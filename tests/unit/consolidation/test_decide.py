@@ -9,10 +9,10 @@ from slowwave.consolidation.decisions import consolidate
 from slowwave.consolidation.facts import combined
 from slowwave.consolidation.model import AccountingError, Gathered, Operation, State, validate
 from slowwave.consolidation.snapshot import gather, orient
+from slowwave.memory import Candidate
 from slowwave.memory.book import Memory, read_book
 from slowwave.memory.folder import read_texts
 from slowwave.memory.ledger import Sighting
-from slowwave.memory.model import Candidate
 from tests.unit.consolidation.dreams import House
 
 

@@ -18,10 +18,10 @@ from slowwave.consolidation.effect.verdicts import Told
 from slowwave.consolidation.job import consolidate_project
 from slowwave.consolidation.slots import key_of
 from slowwave.memory.book import NEEDLESS_SESSIONS, Memory, Standing, read_book, standing_of
-from slowwave.memory.delivery.register import Placed, Register, told_as
+from slowwave.memory.delivery import Placed, Register, told_as
 from slowwave.memory.effects import EFFECTS, Breach, Watched, effects_of
 from slowwave.memory.ledger import Sighting
-from slowwave.reading.items import Edited, Reading
+from slowwave.reading import Edited, Reading
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings, Settings
 from slowwave.shell.commands import commands_of

@@ -12,10 +12,10 @@ from slowwave.consolidation.inbox import accept, accept_fact, drop_memories, inb
 from slowwave.consolidation.lock import held
 from slowwave.consolidation.model import Gathered, Operation, State
 from slowwave.errors import CorruptStateError, MovedError, NotFoundError, RefusedError, UnreadableError
+from slowwave.memory import ExtractedRange
 from slowwave.memory.book import read_book
-from slowwave.memory.extracted import write_extraction
+from slowwave.memory.candidates import write_extraction
 from slowwave.memory.folder import LOCK_FILE, STATE_FILE, visible_files
-from slowwave.memory.model import ExtractedRange
 from slowwave.memory.undo import undo
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House

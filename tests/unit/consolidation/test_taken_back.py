@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from slowwave.consolidation.inbox import accept_fact, inbox
 from slowwave.extraction.offline import notes
+from slowwave.memory import RETRACTS, Candidate
 from slowwave.memory.book import Memory, read_book
-from slowwave.memory.model import RETRACTS, Candidate
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House
 from tests.unit.consolidation.nights import Nights, together

@@ -6,7 +6,7 @@ from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.likeness import is_like, is_same
 from slowwave.consolidation.rivals import held_when, holder_after
 from slowwave.consolidation.slots import NONE, claim_of
-from slowwave.memory.model import Candidate, Evidence, SessionRef
+from slowwave.memory import Candidate, Evidence, SessionRef
 from tests.unit.consolidation.sentences import COMPATIBLE, CONTRADICTIONS, paraphrases, twins
 
 LEAST_MERGED = 0.95

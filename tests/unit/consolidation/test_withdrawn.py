@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.memory.book import read_book
-from slowwave.memory.candidates import REMOVED, REWORDED
-from slowwave.memory.extracted import candidate_line, reconcile
+from slowwave.memory.candidates import REMOVED, REWORDED, candidate_line, reconcile
 from tests.unit.consolidation.dreams import House
 
 RULE, OTHER = "never edit generated files by hand", "always write commit messages in English"

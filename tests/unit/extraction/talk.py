@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from slowwave.context import FixedClock
-from slowwave.formats.model import SessionFiles, SessionKind
+from slowwave.formats import SessionFiles, SessionKind
 from slowwave.formats.sessions import StoredSession
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.projects import Project

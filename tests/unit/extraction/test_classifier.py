@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from slowwave.extraction.classifier import Head, Phrasing, Weights, endings_of, phrases_of, weights
-from slowwave.memory.model import CATEGORIES
+from slowwave.memory import CATEGORIES
 
 STEPS = ((-1.0, 0.1), (0.0, 0.1), (1.0, 0.5), (2.0, 0.9))
 KNOWN = Weights(

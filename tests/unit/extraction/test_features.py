@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from slowwave.extraction.classifier import Surroundings, pieces_of, words_of
-from slowwave.reading.items import Speaker, statements
+from slowwave.reading import Speaker, statements
 from tests.unit.extraction.talk import RULES, Talk
 from tests.unit.reading.clients import of_talk
 

@@ -15,10 +15,9 @@ from slowwave import files
 from slowwave.context import FixedClock
 from slowwave.extraction import job
 from slowwave.extraction.job import extract_sessions
-from slowwave.formats.model import SessionOrigin
+from slowwave.formats import SessionOrigin
 from slowwave.formats.sessions import StoredSession
-from slowwave.memory.candidates import candidates_path, read_candidates
-from slowwave.memory.extracted import extracted_path
+from slowwave.memory.candidates import candidates_path, extracted_path, read_candidates
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, Settings
 from tests.unit.extraction.talk import NOW, RULES, START, Talk, clock, open_gates, project, stored

@@ -10,8 +10,8 @@ from slowwave.extraction import offline
 from slowwave.extraction.candidates import Note
 from slowwave.extraction.classifier import Weights
 from slowwave.extraction.offline import choice, notes
-from slowwave.memory.model import RETRACTS
-from slowwave.reading.items import Chosen
+from slowwave.memory import RETRACTS
+from slowwave.reading import Chosen
 from slowwave.settings import ConsolidationSettings, ExtractionSettings
 from tests.unit.extraction.talk import RULES, Talk
 from tests.unit.reading.clients import of_talk

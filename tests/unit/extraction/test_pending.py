@@ -12,7 +12,7 @@ from slowwave.extraction.job import Pending
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.story import run_job
-from slowwave.memory.candidates import Notes
+from slowwave.memory.folder import Notes
 from slowwave.settings import ExtractionSettings, Settings
 from slowwave.stores.discovery import known_projects
 from slowwave.stores.projects import Project

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from slowwave.extraction.job import extract_sessions
+from slowwave.formats import SessionFiles
 from slowwave.formats.database import RowReader
 from slowwave.formats.lines import open_plain
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
+from slowwave.memory import Evidence, seen_in
 from slowwave.memory.candidates import read_candidates
 from slowwave.memory.evidence import check_all, unproven
-from slowwave.memory.model import Evidence, seen_in
 from slowwave.report import Report
 from slowwave.settings import ExtractionSettings, Settings
 from tests.unit.extraction.talk import NOW, RULES, START, clock, open_gates, project

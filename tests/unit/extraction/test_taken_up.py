@@ -7,7 +7,7 @@ import pytest
 
 from slowwave.extraction.job import extract_sessions
 from slowwave.extraction.ranges import is_in, runs_of
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.memory.candidates import candidates_path, read_candidates
 from slowwave.report import Report

@@ -7,8 +7,8 @@ from pathlib import Path
 from slowwave.extraction.candidates import Note
 from slowwave.extraction.offline import notes
 from slowwave.extraction.selection import EXTRACTOR, Taken, taken
-from slowwave.memory.model import SessionRef
-from slowwave.reading.items import Meaning
+from slowwave.memory import SessionRef
+from slowwave.reading import Meaning
 from slowwave.secrets.blocklist import ERASED
 from tests.quality.redactor import redactor_for
 from tests.unit.extraction.talk import CWD, RULES, Talk

@@ -4,7 +4,7 @@ import pytest
 
 from slowwave.extraction.candidates import MAX_TEXT
 from slowwave.extraction.offline import choice, plain, standing
-from slowwave.reading.items import Chosen, Option, Part, Said, Speaker, statements
+from slowwave.reading import Chosen, Option, Part, Said, Speaker, statements
 
 REDIS, RABBIT = Option("Redis (Recommended)", "already runs"), Option("RabbitMQ")
 

@@ -4,8 +4,8 @@ import pytest
 
 from slowwave.extraction.classifier import weights
 from slowwave.extraction.voice import documents, doubt_of, is_pasted, spoken, theirs
-from slowwave.memory.model import QUOTED
-from slowwave.reading.items import Part, Said, Statement, statements
+from slowwave.memory import QUOTED
+from slowwave.reading import Part, Said, Statement, statements
 from tests.unit.extraction.talk import RULES
 
 FRAMES = (

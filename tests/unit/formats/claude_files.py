@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.claude.dialect import CLAUDE, ClaudeTranscript
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 

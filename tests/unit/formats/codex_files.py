@@ -6,9 +6,9 @@ from typing import Any
 
 import zstandard
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.codex.dialect import CODEX, CodexTranscript
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
 
 THREAD = "01a1ffe2-70a4-7cb3-ab90-7e7c940d626d"
 STAMP = "2026-11-21T20:53:12.000Z"

@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 
 from slowwave.files import home_folder, private_folder
+from slowwave.formats import Message, Origin, Role, SessionFiles, Text, Transcript, millisecond_time, parse_time
 from slowwave.formats.changes import append_record
 from slowwave.formats.client import Client
 from slowwave.formats.lines import read_records
 from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import Message, Origin, Role, SessionFiles, Text, Transcript, millisecond_time, parse_time
 from slowwave.formats.sessions import FoundSession, K, Place, StoreProblem, Walk
 from slowwave.formats.writing import Draft, Target, Writer
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import zstandard
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.openclaw.dialect import OPENCLAW, OpenclawTranscript
 from tests.unit.formats.pi_files import HEADER, Session, told
 

@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.opencode.dialect import OPENCODE, OpencodeTranscript
 
 SESSION = "ses_e00185dc0ffe670hyGe5ACUaHB"

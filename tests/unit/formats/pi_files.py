@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.pi.dialect import PI, PiTranscript
 
 HEADER = {"type": "session", "version": 3, "id": "s1", "timestamp": "2026-03-15T10:00:00.000Z", "cwd": "/work"}

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import Message, SessionFiles, Text, Transcript
 from slowwave.formats.messages import NO_PARENT, PlainMessage, children_of, parents_of, state_of
-from slowwave.formats.model import Message, SessionFiles, Text, Transcript
 from slowwave.formats.registry import by_name
 from tests.unit.formats import claude_files, opencode_files, pi_files
 from tests.unit.stores.store_builder import as_bytes, cersei, tombstone

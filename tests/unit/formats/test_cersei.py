@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import UnreadableError
+from slowwave.formats import Message, SessionFiles, Text
 from slowwave.formats.cersei import write as encode
-from slowwave.formats.cersei.dialect import CERSEI_BARE, Cersei, CerseiTranscript
-from slowwave.formats.cersei.records import Body, Entry, Glance
-from slowwave.formats.model import Message, SessionFiles, Text
+from slowwave.formats.cersei.dialect import CERSEI_BARE, Body, Cersei, CerseiTranscript, Entry, Glance
 
 AT = datetime(2026, 4, 3, 10, 0, tzinfo=UTC)
 SEED, CODE = Cersei("seed"), Cersei("code")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.formats.model import Injected, Message, Text, Thinking, ToolCall, ToolResult
+from slowwave.formats import Injected, Message, Text, Thinking, ToolCall, ToolResult
 from tests.unit.formats.claude_files import Session, call
 
 

@@ -6,11 +6,11 @@ import pytest
 import zstandard
 
 from slowwave.errors import UnreadableError
+from slowwave.formats import SessionFiles
 from slowwave.formats import lines as sources
 from slowwave.formats.codex import find_rollout, present
 from slowwave.formats.codex.dialect import CODEX
 from slowwave.formats.lines import open_plain
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.registry import detect
 from tests.unit.formats.codex_files import THREAD, compressed, meta, read, rollout, said, spoken, turn
 

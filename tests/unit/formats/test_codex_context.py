@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slowwave.formats.codex.dialect import CODEX, History
-from slowwave.formats.codex.messages import SUMMARY_PREFIX, middle_cut, tokens_of
+from slowwave.formats.codex.records import SUMMARY_PREFIX, middle_cut, tokens_of
 from tests.unit.formats.codex_files import (
     ENVIRONMENT,
     THREAD,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import Injected, Other, Text, Thinking, ToolCall
 from slowwave.formats.codex.dialect import CODEX
-from slowwave.formats.model import Injected, Other, Text, Thinking, ToolCall
 from tests.unit.formats.codex_files import (
     AGENTS,
     ENVIRONMENT,

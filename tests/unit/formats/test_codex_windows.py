@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.codex.dialect import CODEX
-from slowwave.formats.codex.messages import SUMMARY_PREFIX
+from slowwave.formats.codex.records import SUMMARY_PREFIX
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
 from tests.unit.formats.codex_files import (
     ENVIRONMENT,
     Line,

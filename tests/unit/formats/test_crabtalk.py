@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from slowwave.formats import Block, Origin, Role, SessionFiles, Text, Thinking, ToolCall, ToolResult
 from slowwave.formats.crabtalk import write as crabtalk
 from slowwave.formats.crabtalk.dialect import CRABTALK, CrabtalkTranscript
 from slowwave.formats.messages import PlainMessage, normal_form
-from slowwave.formats.model import Block, Origin, Role, SessionFiles, Text, Thinking, ToolCall, ToolResult
 
 META = {"agent": "crab", "created_by": "user", "created_at": "2026-02-25T10:00:00+00:00"}
 

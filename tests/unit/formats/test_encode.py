@@ -4,11 +4,11 @@ import json
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.cersei import write as cersei_encode
 from slowwave.formats.claude import write as claude_encode
 from slowwave.formats.claude.dialect import CLAUDE
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.registry import detect
 
 AT = datetime(2026, 4, 3, 12, 0, 0, 123456, tzinfo=timezone(timedelta(hours=2)))

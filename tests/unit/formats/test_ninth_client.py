@@ -8,14 +8,13 @@ import pytest
 
 from slowwave.context import FixedClock
 from slowwave.errors import UsageError
-from slowwave.formats.model import SessionFiles, Text
+from slowwave.formats import SessionFiles, Text
 from slowwave.formats.registry import CLIENTS, by_name, detect, read_for_context
 from slowwave.formats.writing import Draft, Means
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import Catalogue
 from slowwave.stores.discovery import list_sessions
-from slowwave.stores.roots import found_sessions, meant_session
-from slowwave.stores.writers import Writers, held
+from slowwave.stores.roots import Writers, found_sessions, held, meant_session
 from tests.unit.formats import jotter
 from tests.unit.retention.homes import NOW, Home
 from tests.unit.stores.store_builder import write

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.openclaw.dialect import MISSING, OPENCLAW
 from tests.unit.formats.openclaw_files import Agent, read, session, shape
 from tests.unit.formats.pi_files import Session, call

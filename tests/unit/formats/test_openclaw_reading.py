@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from slowwave.errors import UnreadableError
+from slowwave.formats import Injected, SessionFiles, Text
 from slowwave.formats.database import unpacked
-from slowwave.formats.model import Injected, SessionFiles, Text
 from slowwave.formats.openclaw.dialect import OPENCLAW
 from slowwave.formats.registry import detect
 from tests.unit.formats.openclaw_files import Agent, read, session, shape

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.model import Injected, Other, SessionFiles, Text, Thinking, ToolCall, ToolResult
+from slowwave.formats import Injected, Other, SessionFiles, Text, Thinking, ToolCall, ToolResult
 from slowwave.formats.opencode.dialect import OPENCODE
 from tests.unit.formats.opencode_files import SESSION, Session, database, done, read, spoken, tables, tool, words
 

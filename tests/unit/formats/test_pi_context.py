@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.formats.model import Thinking
+from slowwave.formats import Thinking
 from slowwave.formats.pi.dialect import PI
 from tests.unit.formats.pi_files import Session, call, image, read
 

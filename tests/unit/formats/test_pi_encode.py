@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
+from slowwave.formats import SessionFiles, Text, ToolCall
 from slowwave.formats.crabtalk import write as crabtalk_encode
 from slowwave.formats.crabtalk.dialect import CRABTALK
-from slowwave.formats.model import SessionFiles, Text, ToolCall
 from slowwave.formats.pi import write as pi_encode
 from slowwave.formats.pi.dialect import PI
 from slowwave.formats.pi.write import Place, fresh_id

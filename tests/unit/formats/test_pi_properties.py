@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.errors import UnreadableError
+from slowwave.formats import Message, SessionFiles, Transcript
 from slowwave.formats.client import Dialect
 from slowwave.formats.crabtalk.dialect import CRABTALK
-from slowwave.formats.model import Message, SessionFiles, Transcript
 from slowwave.formats.pi.dialect import PI
 from slowwave.formats.ulid.dialect import ULID
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.formats.model import Injected, Other, Text, Thinking, ToolCall, ToolResult
+from slowwave.formats import Injected, Other, Text, Thinking, ToolCall, ToolResult
 from slowwave.formats.pi.dialect import PI
 from tests.unit.formats.pi_files import HEADER, Session, call, image, read
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from slowwave.errors import UnreadableError
+from slowwave.formats import Problem, Span
 from slowwave.formats.lines import LONG_LINE_BYTES, read_records
-from slowwave.formats.model import Problem, Span
 
 
 class Envelope(msgspec.Struct, gc=False):

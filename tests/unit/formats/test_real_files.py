@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from slowwave.formats import Problem
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import Problem
 from slowwave.formats.tail import lines_backward
 
 SHARED = Path(__file__).parents[4] / "shared"

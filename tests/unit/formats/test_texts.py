@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import Problem
 from slowwave.formats.messages import SPEAKERS, TEXT_TYPES, words_in
-from slowwave.formats.model import Problem
 
 SHARED = Path(__file__).parents[3].parent / "shared"
 REAL = sorted(p for root in ("corpus", "clients/corpus") for p in (SHARED / root).rglob("*.jsonl"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slowwave.formats.model import SessionFiles, ToolResult
+from slowwave.formats import SessionFiles, ToolResult
 from slowwave.formats.ulid.dialect import ULID, UlidTranscript
 
 BASE: dict[str, Any] = {"recordType": "message", "schemaVersion": 1, "seq": 1, "role": "user", "content": []}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.context import FixedClock, Run, SystemClock
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.portions import Share, manifest_of, plan_batches, plan_groups, read_manifest, write_manifest
 from slowwave.settings import Settings, load_settings

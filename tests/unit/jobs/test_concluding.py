@@ -14,8 +14,8 @@ from slowwave.jobs.portions import extract_portion, group_portion
 from slowwave.jobs.status import lately, standings
 from slowwave.jobs.steps import consolidate
 from slowwave.jobs.story import Tally, plan_job, run_job
+from slowwave.memory.delivery import Rule
 from slowwave.memory.delivery.files import install
-from slowwave.memory.delivery.register import Rule
 from slowwave.observability.lessons import Ask
 from slowwave.observability.night import Night, history_path, read_nights
 from slowwave.observability.page import report_path
@@ -61,7 +61,7 @@ def test_a_night_names_the_clients_that_its_memories_do_not_reach(
         return "" if "tern" in root else "not there"
 
     monkeypatch.setattr("slowwave.jobs.conclusion.unfit", unfit)
-    monkeypatch.setattr("slowwave.memory.delivery.targets.unfit", unfit)
+    monkeypatch.setattr("slowwave.memory.delivery.unfit", unfit)
     run = sample_run(tmp_path)
     if on is not None:
         install([], [Rule(on=True), Rule(on=on, client="codex")], run.settings, run.environ)

@@ -4,8 +4,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from slowwave.context import FixedClock, Run
-from slowwave.jobs.run import journal_of, language_model, note_account
+from slowwave.jobs.run import note_account
 from slowwave.jobs.story import run_job
+from slowwave.models import journal_of, language_model
 from slowwave.models.base import Meter, Usage
 from slowwave.report import Report
 from slowwave.settings import ModelSettings, Settings

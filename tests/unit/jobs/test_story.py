@@ -21,8 +21,8 @@ from slowwave.jobs import steps
 from slowwave.jobs.conclusion import outcome_of
 from slowwave.jobs.status import standings
 from slowwave.jobs.story import run_job
+from slowwave.memory import Candidate
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.model import Candidate
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Learned, planned
 from slowwave.report import Report, in_wait

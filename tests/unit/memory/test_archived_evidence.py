@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import zstandard
 
+from slowwave.memory import Evidence
 from slowwave.memory.evidence import check_all, said_at, sources_of, unproven
-from slowwave.memory.model import Evidence
+from slowwave.secrets import NAMELESS, Redactor
 from slowwave.secrets.blocklist import Blocked, block, read_blocked
-from slowwave.secrets.redactor import NAMELESS, Redactor
 from slowwave.stores.archive.pack import Pack, PackedSession, Wanted, write_pack
 
 ROLLOUT = "rollout-2026-11-20T10-00-00-019a0000-0000-7000-8000-000000000001.jsonl"

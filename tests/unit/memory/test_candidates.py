@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from slowwave import files
+from slowwave.memory import Candidate, Evidence, ExtractedRange, SessionRef, candidate_id
 from slowwave.memory.candidates import append_candidates, candidates_path, read_candidates
-from slowwave.memory.model import Candidate, Evidence, ExtractedRange, SessionRef, candidate_id
 
 SESSION = SessionRef("claude", "s1", "/store/s1.jsonl")
 RANGE = ExtractedRange(SESSION, 0, 90, "ab" * 32, "offline/1", "2026-11-03T03:30:00Z")

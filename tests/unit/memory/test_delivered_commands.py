@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.memory.delivery.commands import CLIENTS, bring_commands, pages_of
-from slowwave.memory.delivery.files import install
-from slowwave.memory.delivery.register import Rule, read_register
+from slowwave.memory.delivery import Rule, read_register
+from slowwave.memory.delivery.files import WITH_COMMANDS, bring_commands, install, pages_of
 from slowwave.reading.session import PREFIX, REMEMBER, Typed, command_typed
 from slowwave.report import Item
 from slowwave.settings import Settings
@@ -28,7 +27,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path / "home"), "XDG_DATA_HOME": str(tmp_path / "data"), "PATH": os.environ["PATH"]}
 
 
-def bring(environ: dict[str, str], *rules: Rule, clients: tuple[str, ...] = CLIENTS, **how: bool) -> list[Item]:
+def bring(environ: dict[str, str], *rules: Rule, clients: tuple[str, ...] = WITH_COMMANDS, **how: bool) -> list[Item]:
     install([], rules, Settings(), environ, **how)
     return bring_commands(clients, environ, rules, take_out=True, **how)
 
@@ -89,7 +88,7 @@ def test_only_clients_that_worked_here_and_that_somebody_asked_for_get_pages(env
     bring(environ, ON, clients=("codex",))
     assert {name.split("/")[0] for name in tree(environ)} == {".pi", ".codex"}
     bring(environ, Rule(on=False, client="pi"), clients=("codex",))
-    bring_commands(CLIENTS, environ)
+    bring_commands(WITH_COMMANDS, environ)
     assert ".codex" in tree(environ)
 
 

@@ -14,13 +14,23 @@ import pytest
 
 from slowwave import files
 from slowwave.errors import SlowwaveError
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.registry import Seen
 from slowwave.formats.sessions import StoredSession
+from slowwave.memory.delivery import (
+    AGENTS,
+    CLAUDE,
+    INSTEAD,
+    LOCAL,
+    Placed,
+    Register,
+    Rule,
+    reach_of,
+    read_register,
+    register_path,
+)
 from slowwave.memory.delivery.files import deliver, install, refresh
-from slowwave.memory.delivery.register import Placed, Register, Rule, read_register, register_path
 from slowwave.memory.delivery.sections import BEGIN, END
-from slowwave.memory.delivery.targets import AGENTS, CLAUDE, INSTEAD, LOCAL, reach_of
 from slowwave.report import Item
 from slowwave.settings import MemorySettings, Settings
 from slowwave.stores.projects import Project, spelled

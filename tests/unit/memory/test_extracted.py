@@ -10,17 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave import files
-from slowwave.memory.candidates import Batch, append_candidates, candidates_path
-from slowwave.memory.extracted import (
+from slowwave.memory import Candidate, ExtractedRange, SessionRef
+from slowwave.memory.candidates import (
+    Batch,
     add_lines,
+    append_candidates,
     candidate_line,
+    candidates_path,
     extracted_path,
     fact_line,
     reconcile,
     remove_lines,
     write_extraction,
 )
-from slowwave.memory.model import Candidate, ExtractedRange, SessionRef
 
 AT = datetime(2026, 11, 3, 3, 30, tzinfo=UTC)
 SESSION = SessionRef("claude", "s1", "/store/s1.jsonl")
@@ -217,7 +219,7 @@ def test_ten_thousand_sessions_of_a_day_are_added_in_one_pass(monkeypatch: pytes
         passes.append(day)
         return add_lines(text, facts, day)
 
-    monkeypatch.setattr("slowwave.memory.extracted.add_lines", counted)
+    monkeypatch.setattr("slowwave.memory.candidates.add_lines", counted)
     batches: list[Batch] = [([candidate(f"{number:04x}")], [RANGE]) for number in range(100)]
     write_extraction(tmp_path, batches, AT)
     assert passes == ["2026-11-03"]
@@ -236,7 +238,7 @@ def test_lines_are_removed_without_looking_through_all_of_them(monkeypatch: pyte
         bared.append(line)
         return line.rstrip()
 
-    monkeypatch.setattr("slowwave.memory.extracted._bare", counted)
+    monkeypatch.setattr("slowwave.memory.candidates._bare", counted)
     assert remove_lines(text, facts[1:]) == add_lines("# Mine\n", facts[:1], "2026-11-03")
     assert remove_lines(text, facts) == "# Mine\n\n## Auto-extracted memories\n"
     assert len(bared) < 10 * len(facts)

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from slowwave import files
 from slowwave.consolidation.effect.demands import points_of, write_points
-from slowwave.memory.delivery import hook
+from slowwave.memory.delivery import Rule, hook, read_register
 from slowwave.memory.delivery.files import refresh
 from slowwave.memory.delivery.hooks import CallForm, Point, command, hooks_folder, said_of, table_path, write_table
-from slowwave.memory.delivery.register import Rule, read_register
 from slowwave.report import Item
 from tests.unit.consolidation.test_effect import memory
 from tests.unit.memory.test_delivery import SAID, Work, nothing

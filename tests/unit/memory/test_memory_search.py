@@ -9,10 +9,10 @@ from slowwave.cli import main
 from slowwave.mcp import Asked, MemorySearch, MemoryWhy, answer
 from slowwave.memory.book import Memory
 from slowwave.memory.folder import OWN_FOLDER
-from slowwave.memory.foreign import ForeignBook, ForeignLine, Provenance, Source, write_foreign
+from slowwave.memory.provenance import ForeignBook, ForeignLine, Provenance, Source, write_foreign
 from slowwave.memory.search import search_memories
 from slowwave.memory.team import OTHERS, OtherLine, rendered_others
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.settings import Settings
 from tests.unit.consolidation.dreams import House
 

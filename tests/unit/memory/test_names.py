@@ -6,7 +6,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.memory.model import name_from_json, name_to_json, printable
+from slowwave.memory import name_from_json, name_to_json, printable
 
 
 @given(st.binary(max_size=40).map(lambda raw: raw.replace(b"\0", b"")))

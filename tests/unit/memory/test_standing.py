@@ -3,8 +3,8 @@
 from datetime import timedelta
 from pathlib import Path
 
+from slowwave.memory import Category
 from slowwave.memory.book import Memory, read_book, standing_of
-from slowwave.memory.model import Category
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House
 from tests.unit.consolidation.nights import Nights, said

@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from slowwave.memory import evidence
+from slowwave.memory import Evidence, evidence
 from slowwave.memory.book import read_book
 from slowwave.memory.evidence import check_all, totals, verify
-from slowwave.memory.model import Evidence
 from tests.unit.consolidation.dreams import House
 
 

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from slowwave.consolidation.inbox import accept_fact, inbox
+from slowwave.memory import RETRACTS, Evidence
 from slowwave.memory.folder import MemoryFolder
 from slowwave.memory.ledger import read_ledger
-from slowwave.memory.model import RETRACTS, Evidence
 from slowwave.memory.undo import undo
 from slowwave.observability import lessons
 from slowwave.observability.lessons import (

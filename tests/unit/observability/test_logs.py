@@ -13,7 +13,7 @@ from slowwave.errors import SettingsError
 from slowwave.observability.night import Alarm
 from slowwave.observability.telemetry import heard_by, is_told, json_logs, log_night, log_report, log_step
 from slowwave.report import Gate, Phases, Report, Span
-from slowwave.secrets.redactor import logger_of
+from slowwave.secrets import logger_of
 from tests.unit.observability.nights import a_night
 
 KEY = "sk-proj-" + "Ab3dE5gH7jK9mN1pQ3sT5vW7yZ" * 2

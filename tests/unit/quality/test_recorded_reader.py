@@ -2,7 +2,7 @@
 
 import pytest
 
-from slowwave.memory.model import DROPS
+from slowwave.memory import DROPS
 from tests.quality.beside import CORPUS, GOLD, missing
 from tests.quality.recorded_reader import kept, replayed, sessions
 

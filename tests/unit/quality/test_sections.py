@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.extraction.classifier import Head, Phrasing, Voice, Weights
-from slowwave.memory.model import CATEGORIES
+from slowwave.memory import CATEGORIES
 from tests.quality import gold_texts, rows_gold, train
 from tests.quality.attack_world import Attack, build, dreamt
 from tests.quality.fresh_messages import Fresh, fresh, left_by

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from slowwave.formats.model import Message, SessionFiles, ToolCall
+from slowwave.formats import Message, SessionFiles, ToolCall
 from slowwave.formats.registry import by_name
 from slowwave.formats.writing import Block, Draft
-from slowwave.reading.items import Reading
+from slowwave.reading import Reading
 from slowwave.reading.session import read
 from tests.unit.extraction.talk import Talk
 from tests.unit.formats import codex_files, opencode_files

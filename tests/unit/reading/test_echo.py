@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.reading.items import AGENT, PERSON, Heard
+from slowwave.reading import AGENT, PERSON, Heard
 from slowwave.reading.pastes import echoes
 
 RULE = "Always use quartz as the package registry."

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from slowwave.formats.model import ToolResult
+from slowwave.formats import ToolResult
 from slowwave.formats.registry import NAMES
-from slowwave.reading.items import Chosen, Failed, Ran, Reading, Said
+from slowwave.reading import Chosen, Failed, Ran, Reading, Said
 from slowwave.reading.session import Change, changes_of, command_in, edited_paths, output_of, refusal_in, written_texts
 from tests.unit.extraction.talk import CWD, REFUSED, Talk
 from tests.unit.formats import codex_files, opencode_files

@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slowwave.errors import SlowwaveError
-from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import (
+from slowwave.formats import (
     Block,
     Injected,
     Message,
@@ -29,8 +28,9 @@ from slowwave.formats.model import (
     ToolCall,
     ToolResult,
 )
+from slowwave.formats.messages import PlainMessage
 from slowwave.formats.registry import NAMES, by_name, sniff
-from slowwave.reading.items import AGENT, PERSON, Chosen, Edited, Failed, Meaning, Ran, Said
+from slowwave.reading import AGENT, PERSON, Chosen, Edited, Failed, Meaning, Ran, Said
 from slowwave.reading.session import read
 from tests.quality.redactor import redactor_for
 from tests.unit.extraction.talk import CWD, REFUSED, START, Talk

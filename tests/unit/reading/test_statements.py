@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.reading.items import Part, Said, Speaker, Statement, contents_of, points_back, sentences, statements
+from slowwave.reading import Part, Said, Speaker, Statement, contents_of, points_back, sentences, statements
 
 
 def said(text: str, speaker: Speaker = "person", *, pasted: str = "") -> list[Statement]:

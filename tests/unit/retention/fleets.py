@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from slowwave.memory import Candidate, Evidence, ExtractedRange, SessionRef
 from slowwave.memory.candidates import append_candidates
-from slowwave.memory.model import Candidate, Evidence, ExtractedRange, SessionRef
 from tests.unit.formats.openclaw_files import session as openclaw_session
 from tests.unit.retention.homes import DAY, Home
 from tests.unit.stores.store_builder import as_bytes, cersei, tombstone

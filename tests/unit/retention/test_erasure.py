@@ -18,8 +18,8 @@ from slowwave.memory.ledger import line_hash
 from slowwave.retention.erase.mask import masked
 from slowwave.retention.erase.subjects import Secrets
 from slowwave.retention.erase.transcripts import apply_file, plan_file
+from slowwave.secrets import Redactor
 from slowwave.secrets.finder import find_secrets
-from slowwave.secrets.redactor import Redactor
 from slowwave.secrets.rules import Finding
 from tests.unit.extraction.talk import CWD, RULES, Talk
 

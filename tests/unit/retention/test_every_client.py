@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.codex.dialect import CODEX
-from slowwave.formats.model import SessionFiles
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.discovery import find_projects
 from tests.unit.retention import planted

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slowwave.retention.erase.subjects import Asked, Needle, Subjects
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 
 PHRASES = [
     "Ada Lovelace", "Jürgen Groß", "山田 太郎", "o'Neill \"Bob\"", "ada@example.org",

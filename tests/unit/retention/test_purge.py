@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.cersei.dialect import Cersei, Mode
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles
+from slowwave.memory import Candidate, Evidence, ExtractedRange, SessionRef
 from slowwave.memory.candidates import append_candidates, read_candidates
 from slowwave.memory.evidence import check_all
-from slowwave.memory.model import Candidate, Evidence, ExtractedRange, SessionRef
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.holds import place_hold
 from slowwave.retention.purge import plan_purge

@@ -15,8 +15,8 @@ from slowwave.errors import DONE
 from slowwave.formats import claude as client
 from slowwave.jobs.status import kept_by
 from slowwave.jobs.story import run_job
+from slowwave.memory import ExtractedRange, SessionRef
 from slowwave.memory.candidates import append_batches
-from slowwave.memory.model import ExtractedRange, SessionRef
 from slowwave.observability.night import read_nights
 from slowwave.report import Report
 from slowwave.retention.audit import AuditLog

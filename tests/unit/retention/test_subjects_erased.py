@@ -17,7 +17,7 @@ from slowwave.memory.evidence import totals, verify
 from slowwave.retention.erase import subjects
 from slowwave.retention.erase.mask import masked
 from slowwave.retention.erase.subjects import Asked, Subjects
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 from tests.unit.extraction.talk import CWD, RULES, Talk
 from tests.unit.retention.planted import OLD, aged, contents
 

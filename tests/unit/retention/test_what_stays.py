@@ -17,14 +17,14 @@ from slowwave.cli import main
 from slowwave.errors import PARTLY_FAILED, RefusedError
 from slowwave.formats.database import RowReader
 from slowwave.formats.notes import Note
+from slowwave.memory import name_from_json
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.model import name_from_json
 from slowwave.retention.audit import AuditLog
 from slowwave.retention.erase.mask import masked, overwritten
 from slowwave.retention.erase.places import clean_database, found_in_database
 from slowwave.retention.erase.subjects import Asked, Subjects
 from slowwave.retention.holds import read_holds
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 from slowwave.stores.archive.pack import PackedSession, Wanted, write_pack
 from tests.unit.extraction.talk import RULES
 from tests.unit.formats import openclaw_files, opencode_files

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from slowwave.secrets.redactor import NAME
+from slowwave.secrets import NAME
 
 _DIGITS = "5a" * 32
 

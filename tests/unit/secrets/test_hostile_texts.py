@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave.secrets import Redactor
 from slowwave.secrets.finder import find_secrets
-from slowwave.secrets.redactor import Redactor
 
 PIECES = [
     "password=",

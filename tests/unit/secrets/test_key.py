@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from slowwave.errors import CorruptStateError, UnreadableError
-from slowwave.secrets.redactor import NAME, logger_of, redactor_of
+from slowwave.secrets import NAME, logger_of, redactor_of
 from slowwave.settings import SecretsSettings, Settings
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

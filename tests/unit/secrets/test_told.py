@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from slowwave.secrets import NAMELESS
 from slowwave.secrets.finder import find_secrets, findings_in
 from slowwave.secrets.layers import FOLDED, folded
-from slowwave.secrets.redactor import NAMELESS
 from slowwave.secrets.rules import Finding
 from slowwave.secrets.validity import oddness
 from tests.quality.blocks import blocks

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slowwave.shell import Command, script_of
 from slowwave.shell.commands import commands_of
-from slowwave.shell.grammar import Command, script_of
 
 
 def only(line: str) -> Command:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from slowwave.formats import SessionFiles
 from slowwave.formats import sessions as folders
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.stores.trash import reason_to_stay
 from tests.unit.stores import families

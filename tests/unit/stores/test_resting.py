@@ -12,8 +12,8 @@ import psutil
 import pytest
 from msgspec.structs import replace
 
+from slowwave.formats import SessionFiles
 from slowwave.formats.claude import is_same_process
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.stores.discovery import active_reason, live_reason
 from tests.unit.stores.store_builder import claude, write

@@ -14,10 +14,10 @@ import pytest
 from slowwave import files
 from slowwave.context import FixedClock
 from slowwave.errors import NotFoundError, RefusedError, UnknownDialectError, UsageError
-from slowwave.formats.model import ToolCall
+from slowwave.formats import ToolCall
 from slowwave.formats.writing import Compaction
 from slowwave.library import Sessions
-from slowwave.stores.writers import held
+from slowwave.stores.roots import held
 from tests.unit.stores.store_builder import cersei, claude, tombstone, write
 from tests.unit.stores.writing.written import unchanged
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.registry import by_name
 from slowwave.settings import Settings, StoreSettings
 from slowwave.stores.catalogue import Catalogue

@@ -7,11 +7,10 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Literal
 
-from slowwave.reading.items import Edited, Item, Ran, Reading, Said
-from slowwave.shell.commands import Proven, commands_of
-from slowwave.shell.grammar import Word, commands_in, script_of
+from slowwave.reading import Edited, Item, Ran, Reading, Said
+from slowwave.shell import Word, commands_in, script_of
+from slowwave.shell.commands import KNOWN, Proven, commands_of, is_ask, tool_of
 from slowwave.shell.mentioned import names_file
-from slowwave.shell.purposes import KNOWN, is_ask, tool_of
 
 Kind = Literal[
     "choice",  # do these and not those

@@ -23,6 +23,7 @@ from slowwave.consolidation.effect.mentions import (
 )
 from slowwave.consolidation.slots import family_of, rivals_of, scope_of
 from slowwave.memory.book import Memory, read_book, standing_of
+from slowwave.memory.delivery import read_register, unfit
 from slowwave.memory.delivery.hooks import (
     MOST_POINTS,
     CallForm,
@@ -32,13 +33,10 @@ from slowwave.memory.delivery.hooks import (
     said_of,
     write_table,
 )
-from slowwave.memory.delivery.register import read_register
-from slowwave.memory.delivery.targets import unfit
 from slowwave.settings import Settings
-from slowwave.shell.commands import CHECKS, commands_of
-from slowwave.shell.grammar import Word
+from slowwave.shell import Word
+from slowwave.shell.commands import CHECKS, commands_of, is_ask, takes_words
 from slowwave.shell.mentioned import Heard, is_path
-from slowwave.shell.purposes import is_ask, takes_words
 from slowwave.stores.projects import Project
 
 _STEP = re.compile(r"`(?P<tried>[^`]+)` fails(?: \((?P<cause>.*)\))? until `(?P<cure>[^`]+)` was run")

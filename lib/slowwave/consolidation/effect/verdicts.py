@@ -22,20 +22,18 @@ from slowwave.extraction.model.quotations import stands_in
 from slowwave.extraction.practice import is_general
 from slowwave.formats.registry import by_name, latest_version
 from slowwave.formats.sessions import StoredSession
+from slowwave.memory import iso, name_to_json
 from slowwave.memory.book import Book, Memory, replay
-from slowwave.memory.delivery.register import Register, placed_of, told_as
-from slowwave.memory.delivery.targets import loads_itself
+from slowwave.memory.delivery import Register, loads_itself, placed_of, told_as
 from slowwave.memory.effects import Breach, Watched
 from slowwave.memory.folder import INDEX
 from slowwave.memory.ledger import Event, read_ledger
-from slowwave.memory.model import iso, name_to_json
 from slowwave.models.base import estimated_tokens
-from slowwave.reading.items import Edited, Item, Ran, Reading, Said
+from slowwave.reading import Edited, Item, Ran, Reading, Said
 from slowwave.reading.session import read
-from slowwave.shell.commands import Proven
-from slowwave.shell.grammar import Word
+from slowwave.shell import Word
+from slowwave.shell.commands import Proven, purpose_of
 from slowwave.shell.mentioned import Heard
-from slowwave.shell.purposes import purpose_of
 from slowwave.stores.projects import Project
 
 # of a command, for who it is known by

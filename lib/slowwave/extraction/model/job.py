@@ -28,9 +28,9 @@ from slowwave.extraction.selection import EXTRACTOR as OFFLINE
 from slowwave.extraction.session import Counted, unerased
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
+from slowwave.memory import DROPS, Candidate, Replaces, SessionRef, candidate_id, iso, name_to_json, printable
 from slowwave.memory.book import read_book
 from slowwave.memory.effects import EFFECTS, Asked
-from slowwave.memory.model import DROPS, Candidate, Replaces, SessionRef, candidate_id, iso, name_to_json, printable
 from slowwave.models.base import Answer, AnswerPendingError, LanguageModel, ModelError, Usage
 from slowwave.reading.session import read
 from slowwave.settings import Settings

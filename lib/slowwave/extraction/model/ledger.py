@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from slowwave.extraction.model.material import Window
 from slowwave.extraction.ranges import PartState, digest_of, part_state, ranges_of, stamp, stream_digest, stream_state
 from slowwave.extraction.selection import EXTRACTOR as OFFLINE
-from slowwave.formats.model import Span, Transcript
+from slowwave.formats import Span, Transcript
 from slowwave.formats.sessions import StoredSession
-from slowwave.memory.model import ExtractedRange, SessionRef, name_to_json
+from slowwave.memory import ExtractedRange, SessionRef, name_to_json
 
 Bounds = tuple[int, int]
 

@@ -11,10 +11,10 @@ from itertools import groupby
 from typing import Literal
 
 from slowwave.extraction.candidates import relative_paths
-from slowwave.formats.model import Span
-from slowwave.memory.model import CandidateOrigin
+from slowwave.formats import Span
+from slowwave.memory import CandidateOrigin
 from slowwave.models.base import estimated_tokens
-from slowwave.reading.items import Chosen, Edited, Failed, Meaning, Ran, Reading, Said
+from slowwave.reading import Chosen, Edited, Failed, Meaning, Ran, Reading, Said
 
 Speaker = Literal["person", "assistant", "command"]
 

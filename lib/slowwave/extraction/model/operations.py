@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, cast, get_args
 import msgspec
 
 from slowwave.extraction.model.material import Passage
-from slowwave.memory.model import CATEGORIES, Category
+from slowwave.memory import CATEGORIES, Category
 from slowwave.models.base import Answer, MalformedAnswerError
 
 # Facts as lines, ``MEMORY: category | 0-10 | fact``: the reply that Cersei asks its model for, and its parser here.

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from slowwave.extraction.model.operations import form_of, list_of
 from slowwave.hostile import visible
+from slowwave.memory import Candidate
 from slowwave.memory.book import Book, Memory
 from slowwave.memory.effects import Asked
-from slowwave.memory.model import Candidate
 from slowwave.models.base import estimated_tokens
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 
 EXTRACTOR = "model/3"
 

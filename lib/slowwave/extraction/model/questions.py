@@ -14,7 +14,7 @@ from slowwave.extraction.model.prompts import JUDGE, JUDGE_NAME, JUDGE_SCHEMA, L
 from slowwave.extraction.model.quotations import Cited
 from slowwave.extraction.model.verification import FAILED, PROVEN, TASK, Accepted, Verified
 from slowwave.hostile import is_hostile, one_line
-from slowwave.memory.model import Candidate
+from slowwave.memory import Candidate
 from slowwave.models.base import (
     Answer,
     AnswerPendingError,
@@ -30,7 +30,7 @@ from slowwave.models.base import (
     Usage,
     estimated_tokens,
 )
-from slowwave.secrets.redactor import Redactor
+from slowwave.secrets import Redactor
 
 # One window, with all that may go wrong with it: too long, too slow, refused, garbage, no money left.
 #

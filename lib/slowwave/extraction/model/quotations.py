@@ -8,9 +8,9 @@ from slowwave.extraction.classifier import weights
 from slowwave.extraction.model.material import CHOSE, Passage
 from slowwave.extraction.voice import is_others
 from slowwave.hostile import is_hostile
-from slowwave.memory.model import QUOTED
+from slowwave.memory import QUOTED
 from slowwave.memory.search import share_of
-from slowwave.reading.items import Chosen, Failed, Ran, Said, statements
+from slowwave.reading import Chosen, Failed, Ran, Said, statements
 
 SHORTEST = 6
 # so long is a quotation that it tells by itself where it stands

@@ -17,8 +17,7 @@ from slowwave.extraction.model.material import Passage
 from slowwave.extraction.model.operations import Proposed, operations_of
 from slowwave.extraction.model.quotations import Cited, cited_of, flat, unspoken, untrusted
 from slowwave.hostile import is_hostile
-from slowwave.memory.book import Memory
-from slowwave.memory.model import (
+from slowwave.memory import (
     DROPS,
     QUOTED,
     RETRACTS,
@@ -28,9 +27,10 @@ from slowwave.memory.model import (
     SessionRef,
     candidate_id,
 )
+from slowwave.memory.book import Memory
 from slowwave.models.base import Answer
+from slowwave.secrets import Redactor
 from slowwave.secrets.blocklist import ERASED
-from slowwave.secrets.redactor import Redactor
 from slowwave.shell.mentioned import outside
 
 PERSONAL = ("preference", "constraint", "decision")

@@ -3,7 +3,6 @@
 from slowwave.formats.claude import ENVELOPE, ProjectFolder
 from slowwave.formats.client import CompactionRules, DeliveryRules, Guess
 
-_ENVELOPE = frozenset({"session_id", "deleted_uuid", "parent_uuid"})
 BARE_ROLES = frozenset({"user", "assistant", "system"})
 _NO_CLEARING = "a tombstone of Cersei hides whole entries, and providers refuse a call without its result"
 
@@ -13,6 +12,8 @@ class Cersei(ProjectFolder):
 
     name = "cersei"
     shows = "Cersei (session_id)"
+    own_fields = frozenset({"session_id", "deleted_uuid", "parent_uuid"})
+    others = ENVELOPE
     reader = "cersei.dialect:CERSEI"
     writer = "cersei.write:CerseiWriter"
     is_folded = True
@@ -33,10 +34,6 @@ class Cersei(ProjectFolder):
         no_clearing=_NO_CLEARING,
     )
     delivery = DeliveryRules(loads_memory=True)
-
-    def marks(self, record: dict[str, object]) -> bool:
-        """Say whether a record is Cersei's: a type beside a snake_case envelope field, and no field of Claude Code."""
-        return isinstance(record.get("type"), str) and not _ENVELOPE.isdisjoint(record) and ENVELOPE.isdisjoint(record)
 
 
 class Bare(ProjectFolder):

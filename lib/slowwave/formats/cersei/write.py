@@ -7,12 +7,11 @@ from typing import ClassVar
 
 from slowwave.errors import UsageError
 from slowwave.files import private_folder
-from slowwave.formats.cersei.dialect import CERSEI
-from slowwave.formats.cersei.records import CerseiMessage
+from slowwave.formats import SessionFiles, offset_time
+from slowwave.formats.cersei.dialect import CERSEI, CerseiMessage
 from slowwave.formats.changes import append_forking
 from slowwave.formats.claude.write import ClaimedWriter, Content, blocks_of, last_record, place_of, said
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import SessionFiles, offset_time
 from slowwave.formats.sessions import SUFFIX, base_path, numbered_parts, session_stem
 from slowwave.formats.writing import (
     LINES,

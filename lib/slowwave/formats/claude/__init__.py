@@ -15,8 +15,8 @@ from shutil import which
 from typing import Any
 
 from slowwave.files import home_folder
+from slowwave.formats import parse_time, whole
 from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Home, Hook, is_folder
-from slowwave.formats.model import parse_time, whole
 from slowwave.formats.sessions import (
     MEMORY,
     SIDE_FOLDER,
@@ -29,7 +29,7 @@ from slowwave.formats.sessions import (
     names_in,
 )
 
-# A record that carries one of these is Claude Code's, also where a `session_id` stands beside it.
+# A record with a type that carries one of these is Claude Code's, also where a `session_id` stands beside it.
 ENVELOPE = frozenset({"sessionId", "leafUuid", "parentUuid", "isSidechain", "isSnapshotUpdate", "snapshotMessageId"})
 
 
@@ -43,6 +43,14 @@ _TEXTS = frozenset({".jsonl", ".json", ".txt", ".md", ".log"})
 
 class ProjectFolder(Client):
     """What holds for everything in a project's folder, also for a file that is empty or damaged: the place tells."""
+
+    own_fields: frozenset[str] = frozenset()  # one of them stands beside the type of a record of its own
+    others: frozenset[str] = frozenset()  # and none of these, which are another's
+
+    def marks(self, record: dict[str, object]) -> bool:
+        """Say whether a record is of this client: by its type and its fields."""
+        is_own = isinstance(record.get("type"), str) and not self.own_fields.isdisjoint(record)
+        return is_own and self.others.isdisjoint(record)
 
     def belongings(self, session: StoredSession) -> Belongings:
         """Return what Claude Code keeps of a session, where it does, and the session's files."""
@@ -87,6 +95,7 @@ class ClaudeCode(ProjectFolder):
 
     name = FOLDER_OF_PROJECT
     shows = "Claude Code (sessionId)"
+    own_fields = ENVELOPE
     home = Home(".claude", "CLAUDE_CONFIG_DIR")
     reader = "claude.dialect:CLAUDE"
     writer = "claude.write:ClaudeWriter"
@@ -115,10 +124,6 @@ class ClaudeCode(ProjectFolder):
         head="disable-model-invocation: true",
         hook=Hook("settings.json", "Bash|Edit|MultiEdit|NotebookEdit|Write", "2.1.9"),
     )
-
-    def marks(self, record: dict[str, object]) -> bool:
-        """Say whether a record is Claude Code's: a type beside at least one camelCase envelope field."""
-        return isinstance(record.get("type"), str) and not ENVELOPE.isdisjoint(record)
 
     def places(self, root: Path, names: Container[str], problems: list[StoreProblem]) -> list[Place] | None:
         """Return every project folder; each counts, as one without a transcript may still have sub-agents."""

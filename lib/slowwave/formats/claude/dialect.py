@@ -7,21 +7,7 @@ from typing import cast
 
 import msgspec
 
-from slowwave.formats.claude.records import (
-    CHAINED,
-    DECODER,
-    SPOKEN,
-    Node,
-    Tree,
-    content_of,
-    messages_of,
-    origin_of,
-    title_of,
-)
-from slowwave.formats.claude.resume import resumed, tail_of, version_of, window_of
-from slowwave.formats.lines import read_records, relaxed_collector
-from slowwave.formats.messages import PlainMessage, blocks_of
-from slowwave.formats.model import (
+from slowwave.formats import (
     Block,
     Injected,
     Message,
@@ -39,6 +25,20 @@ from slowwave.formats.model import (
     objects_of,
     parse_time,
 )
+from slowwave.formats.claude.records import (
+    CHAINED,
+    DECODER,
+    SPOKEN,
+    Node,
+    Tree,
+    content_of,
+    messages_of,
+    origin_of,
+    title_of,
+)
+from slowwave.formats.claude.resume import resumed, tail_of, version_of, window_of
+from slowwave.formats.lines import read_records, relaxed_collector
+from slowwave.formats.messages import PlainMessage, blocks_of
 
 # What Claude Code sends when a session is resumed: records to API messages, with its repairs.
 #

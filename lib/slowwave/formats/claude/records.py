@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from slowwave.formats.messages import LazyMessage, Links, PlainMessage, blocks_of, parted, set_parent
-from slowwave.formats.model import (
+from slowwave.formats import (
     Block,
     Content,
     Injected,
@@ -24,6 +23,7 @@ from slowwave.formats.model import (
     parse_time,
     whole,
 )
+from slowwave.formats.messages import LazyMessage, Links, PlainMessage, blocks_of, parted, set_parent
 
 
 class Head(msgspec.Struct, gc=False):

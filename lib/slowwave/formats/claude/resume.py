@@ -6,8 +6,8 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any, NamedTuple, cast
 
+from slowwave.formats import Problem, SessionFiles, fields_of, object_in, parse_time
 from slowwave.formats.claude.records import DECODER, ROWS, SPOKEN, Envelope, Node, Tree
-from slowwave.formats.model import Problem, SessionFiles, fields_of, object_in, parse_time
 from slowwave.formats.tail import Suffix
 
 # Client 2.0.76 writes no preserved messages and ignores them (tried with the real one).

@@ -11,20 +11,12 @@ import msgspec
 
 from slowwave.errors import RefusedError, UsageError
 from slowwave.files import private_folder
+from slowwave.formats import REFUSALS, SessionFiles, Span, millisecond_time, object_in, parse_time, text_or_empty
 from slowwave.formats.claude import UNKNOWN
 from slowwave.formats.claude.dialect import CLAUDE
 from slowwave.formats.claude.records import ROWS, Node, Tree
 from slowwave.formats.claude.resume import FIRST_THAT_KEEPS, resumed, version_of
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import (
-    REFUSALS,
-    SessionFiles,
-    Span,
-    millisecond_time,
-    object_in,
-    parse_time,
-    text_or_empty,
-)
 from slowwave.formats.sessions import SIDE_FOLDER, StoredSession, base_path
 from slowwave.formats.tail import lines_backward
 from slowwave.formats.writing import (

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from slowwave.errors import LockHeldError, RefusedError, UnreadableError, UsageError
+from slowwave.formats import SessionFiles, Transcript, fields_of, object_in, text_in, whole
 from slowwave.formats.client import Belongings, Client, CompactionRules, DeliveryRules, Guess, Home, Hook, is_folder
 from slowwave.formats.lines import PACKED, is_compressed
-from slowwave.formats.model import SessionFiles, Transcript, fields_of, object_in, text_in, whole
 from slowwave.formats.sessions import (
     SUFFIXES,
     FoundSession,

@@ -20,46 +20,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 import msgspec
 
 from slowwave.errors import UnreadableError
-from slowwave.formats.client import Told
-from slowwave.formats.codex import KNOWN_TYPES, find_rollout, home_of, messages, present, thread_name
-from slowwave.formats.codex.messages import (
-    DEFAULT_LIMIT,
-    SUMMARY_PREFIX,
-    CodexMessage,
-    Limit,
-    Place,
-    is_context,
-    is_instruction,
-    is_summary,
-    middle_cut,
-    texts_of,
-    tokens_of,
-    words_of,
-)
-from slowwave.formats.codex.records import (
-    CALLS,
-    DECODER,
-    KNOWN_ITEMS,
-    OUTPUTS,
-    UNREADABLE_LINE,
-    Beside,
-    Envelope,
-    Item,
-    Line,
-    beside_of,
-    is_of_sub_agent,
-    is_paginated,
-    is_sound,
-    item_of,
-    line_of,
-    parent_of,
-    parsed,
-    renumber,
-    replacement_items,
-)
-from slowwave.formats.lines import read_records, relaxed_collector
-from slowwave.formats.messages import PlainMessage, Verbatim, set_parent
-from slowwave.formats.model import (
+from slowwave.formats import (
     Message,
     Other,
     Problem,
@@ -72,6 +33,45 @@ from slowwave.formats.model import (
     parse_time,
     text_in,
 )
+from slowwave.formats.client import Told
+from slowwave.formats.codex import KNOWN_TYPES, find_rollout, home_of, present, thread_name
+from slowwave.formats.codex.records import (
+    CALLS,
+    DECODER,
+    DEFAULT_LIMIT,
+    KNOWN_ITEMS,
+    OUTPUTS,
+    SUMMARY_PREFIX,
+    UNREADABLE_LINE,
+    Beside,
+    CodexMessage,
+    Envelope,
+    Item,
+    Limit,
+    Line,
+    Place,
+    beside_of,
+    is_agents_instruction,
+    is_context,
+    is_instruction,
+    is_of_sub_agent,
+    is_paginated,
+    is_sound,
+    is_summary,
+    item_of,
+    line_of,
+    may_instruct,
+    middle_cut,
+    parent_of,
+    parsed,
+    renumber,
+    replacement_items,
+    texts_of,
+    tokens_of,
+    words_of,
+)
+from slowwave.formats.lines import read_records, relaxed_collector
+from slowwave.formats.messages import PlainMessage, Verbatim, set_parent
 from slowwave.formats.tail import Suffix, first_record
 
 USER_TOKENS = 20_000
@@ -367,7 +367,7 @@ def _message(line: Line) -> CodexMessage:
 
 def is_from_agent(line: Line) -> bool:
     """Say whether a line is what another agent tells this one."""
-    return line.kind == "inter_agent_communication" and messages.is_agents_instruction(line.body)
+    return line.kind == "inter_agent_communication" and is_agents_instruction(line.body)
 
 
 def rolled_back(line: Line) -> int:
@@ -454,10 +454,10 @@ def is_boundary(message: Message) -> bool:
 
 
 def _is_from_agent(message: CodexMessage) -> bool:
-    if not messages.may_instruct(message.item.content):
+    if not may_instruct(message.item.content):
         return False
     texts = texts_of(message.item)
-    return len(texts) == 1 and messages.is_agents_instruction(texts[0].encode("utf-8", "replace"))
+    return len(texts) == 1 and is_agents_instruction(texts[0].encode("utf-8", "replace"))
 
 
 def is_renewed(message: Message) -> bool:

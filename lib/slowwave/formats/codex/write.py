@@ -18,6 +18,17 @@ import orjson
 
 from slowwave.errors import UsageError
 from slowwave.files import atomic_write, private_folder
+from slowwave.formats import (
+    Text,
+    Thinking,
+    ToolCall,
+    fields_of,
+    millisecond_time,
+    object_in,
+    objects_of,
+    text_in,
+    whole,
+)
 from slowwave.formats.changes import append_record
 from slowwave.formats.codex import INDEX, SESSIONS, home_of, thread_in_name, writer_lock
 from slowwave.formats.codex.dialect import (
@@ -30,29 +41,22 @@ from slowwave.formats.codex.dialect import (
     rolled_back,
     starts_turn,
 )
-from slowwave.formats.codex.messages import (
+from slowwave.formats.codex.records import (
+    KNOWN_ITEMS,
     SUMMARY_PREFIX,
     CodexMessage,
     Limit,
+    Line,
+    is_of_sub_agent,
+    is_paginated,
+    item_of,
     middle_cut,
     shortened,
     shortened_parts,
     texts_of,
     tokens_of,
 )
-from slowwave.formats.codex.records import KNOWN_ITEMS, Line, is_of_sub_agent, is_paginated, item_of
 from slowwave.formats.lines import is_compressed, open_regular
-from slowwave.formats.model import (
-    Text,
-    Thinking,
-    ToolCall,
-    fields_of,
-    millisecond_time,
-    object_in,
-    objects_of,
-    text_in,
-    whole,
-)
 from slowwave.formats.writing import (
     Compaction,
     Content,

@@ -16,10 +16,7 @@ from typing import Any, NamedTuple, cast
 import msgspec
 
 from slowwave.errors import UnreadableError, UsageError
-from slowwave.formats.client import Told
-from slowwave.formats.lines import read_records
-from slowwave.formats.messages import LazyMessage, read_linear
-from slowwave.formats.model import (
+from slowwave.formats import (
     REFUSALS,
     Block,
     Content,
@@ -39,6 +36,9 @@ from slowwave.formats.model import (
     parse_time,
     text_or_empty,
 )
+from slowwave.formats.client import Told
+from slowwave.formats.lines import read_records
+from slowwave.formats.messages import LazyMessage, read_linear
 from slowwave.formats.sessions import SUFFIX
 from slowwave.formats.tail import Suffix, first_record
 

@@ -17,6 +17,7 @@ import orjson
 
 from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
 from slowwave.files import NO_LINKS, TEMP_PREFIX, at_fault_point, fsync_folder, move_file, private_folder, write_all
+from slowwave.formats import Message, Text, Thinking, ToolCall, ToolResult, offset_time
 from slowwave.formats.changes import file_state, rewrite_without
 from slowwave.formats.crabtalk import is_transcript, running_since
 from slowwave.formats.crabtalk.dialect import (
@@ -33,7 +34,6 @@ from slowwave.formats.crabtalk.dialect import (
     titled_name,
 )
 from slowwave.formats.lines import open_regular
-from slowwave.formats.model import Message, Text, Thinking, ToolCall, ToolResult, offset_time
 from slowwave.formats.sessions import SUFFIX
 from slowwave.formats.writing import Block, Compaction, Draft, Target, Writer, check_speaker, json_line, valid
 from slowwave.locks import locked_file

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slowwave.files import home_folder
+from slowwave.formats import object_in, text_in
 from slowwave.formats.client import Belongings, CompactionRules, DeliveryRules, is_folder
-from slowwave.formats.model import object_in, text_in
 from slowwave.formats.pi import TreeFiles
 from slowwave.formats.sessions import (
     SUFFIX,

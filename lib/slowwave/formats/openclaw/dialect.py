@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from slowwave.formats import Block, Content, Message, SessionFiles, Span, Text, Transcript, object_in
 from slowwave.formats.client import Told
 from slowwave.formats.database import is_database
 from slowwave.formats.lines import relaxed_collector
 from slowwave.formats.messages import parted
-from slowwave.formats.model import Block, Content, Message, SessionFiles, Span, Text, Transcript, object_in
 from slowwave.formats.openclaw import OWN_TYPES
 from slowwave.formats.openclaw.sessions import About, opened_session
 from slowwave.formats.pi.dialect import (

@@ -12,16 +12,7 @@ from urllib.parse import quote
 import msgspec
 
 from slowwave.errors import UnreadableError, UsageError
-from slowwave.formats.database import (
-    by_column,
-    columns_of,
-    opened_of,
-    opened_read_only,
-    packed_columns,
-    text_of,
-    unpacked,
-)
-from slowwave.formats.model import (
+from slowwave.formats import (
     REFUSALS,
     Problem,
     RowSpan,
@@ -32,6 +23,15 @@ from slowwave.formats.model import (
     text_in,
     text_or_empty,
     whole,
+)
+from slowwave.formats.database import (
+    by_column,
+    columns_of,
+    opened_of,
+    opened_read_only,
+    packed_columns,
+    text_of,
+    unpacked,
 )
 from slowwave.formats.openclaw.store import NAME as STORE_NAME
 from slowwave.formats.openclaw.store import SessionEntry, SessionStore, parse_key, read_store

@@ -13,8 +13,8 @@ import msgspec
 
 from slowwave.errors import MovedError, UnreadableError
 from slowwave.files import replacement, write_all
+from slowwave.formats import REFUSALS, SessionOrigin, clean
 from slowwave.formats.locks import STORE_LOCK, held_lock
-from slowwave.formats.model import REFUSALS, SessionOrigin, clean
 from slowwave.formats.salvage import members_of, scan_value
 
 # Session keys: which conversation of an agent a message belongs to, built as the client builds them, and read.
@@ -299,10 +299,7 @@ def update_store(path: Path, change: Callable[[SessionStore], None]) -> SessionS
 
 
 def update_entry(
-    path: Path,
-    key: str,
-    patch: Callable[[SessionEntry], Mapping[str, object] | None],
-    now_ms: int,
+    path: Path, key: str, patch: Callable[[SessionEntry], Mapping[str, object] | None], now_ms: int
 ) -> SessionEntry | None:
     """Lay a patch over one entry under the store's lock; return the entry, None when there is none.
 

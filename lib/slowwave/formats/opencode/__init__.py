@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from slowwave.errors import UnreadableError
 from slowwave.files import home_folder
+from slowwave.formats import object_in, text_in, whole
 from slowwave.formats.client import Client, CompactionRules, DeliveryRules, Guess, Home
-from slowwave.formats.model import object_in, text_in, whole
 from slowwave.formats.sessions import (
     FoundFile,
     FoundSession,

@@ -19,10 +19,10 @@ import msgspec
 
 from slowwave.context import Clock
 from slowwave.errors import NotFoundError, UnreadableError
+from slowwave.formats import Message, Problem, RowSpan, SessionFiles, Span, Transcript, object_in, whole
 from slowwave.formats.database import by_column, columns_of, is_database, opened_of, readable, text_of
 from slowwave.formats.lines import opened, relaxed_collector
 from slowwave.formats.messages import chain
-from slowwave.formats.model import Message, Problem, RowSpan, SessionFiles, Span, Transcript, object_in, whole
 from slowwave.formats.opencode.records import (
     KNOWN_PARTS,
     Record,

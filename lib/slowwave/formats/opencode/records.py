@@ -10,8 +10,7 @@ from typing import Any
 import msgspec
 import orjson
 
-from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import (
+from slowwave.formats import (
     Block,
     Injected,
     Message,
@@ -31,6 +30,7 @@ from slowwave.formats.model import (
     text_in,
     whole,
 )
+from slowwave.formats.messages import PlainMessage
 
 KNOWN_PARTS = frozenset(
     {

@@ -12,10 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 
-from slowwave.formats.client import Told
-from slowwave.formats.lines import relaxed_collector
-from slowwave.formats.messages import PlainMessage
-from slowwave.formats.model import (
+from slowwave.formats import (
     Block,
     Message,
     Origin,
@@ -35,6 +32,9 @@ from slowwave.formats.model import (
     whole,
     without_lone_halves,
 )
+from slowwave.formats.client import Told
+from slowwave.formats.lines import relaxed_collector
+from slowwave.formats.messages import PlainMessage
 from slowwave.formats.pi.records import (
     DECODER,
     KNOWN_TYPES,
@@ -234,11 +234,9 @@ _OPENAI_ID = 40
 def wire(messages: list[Said], model: Model | None, *, is_modern: bool = True) -> list[Message]:
     """Return the messages that are sent.
 
-    Args:
-        messages: what was said, in order.
-        model: the model that goes on.
-        is_modern: False for pi 0.49 (in Clawdbot): it leaves images that the model cannot see out without a word, and
-            sends the texts of an answer one by one.
+    ``messages``: what was said, in order. ``model``: the model that goes on. ``is_modern``: False for pi 0.49 (in
+    Clawdbot): it leaves images that the model cannot see out without a word, and sends the texts of an answer one by
+    one.
     """
     together = model is not None and model.api.startswith(_RESULTS_OF_USER)
     sent: list[Message] = []

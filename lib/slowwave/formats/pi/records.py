@@ -8,9 +8,7 @@ from typing import Any, cast
 
 import msgspec
 
-from slowwave.formats.lines import read_records
-from slowwave.formats.messages import LazyMessage, Links, parted
-from slowwave.formats.model import (
+from slowwave.formats import (
     REFUSALS,
     Block,
     Content,
@@ -32,6 +30,8 @@ from slowwave.formats.model import (
     text_or_empty,
     whole,
 )
+from slowwave.formats.lines import read_records
+from slowwave.formats.messages import LazyMessage, Links, parted
 
 KNOWN_TYPES = frozenset(
     {
@@ -459,10 +459,7 @@ _COMPACTED = (
     "The conversation history before this point was compacted into the following summary:\n\n<summary>\n",
     "\n</summary>",
 )
-_BRANCH = (
-    "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n",
-    "</summary>",
-)
+_BRANCH = ("The following is a summary of a branch that this conversation came back from:\n\n<summary>\n", "</summary>")
 # A skill that was called by name, and files named with @ on the command line; a person typed neither.
 _HARNESS = re.compile(
     r'<skill name="[^"\n]+" location="[^"\n]+">\n.*?\n</skill>|<file name="[^"\n]+">.*?</file>\n?', re.DOTALL

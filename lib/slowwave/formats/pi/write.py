@@ -16,8 +16,8 @@ import msgspec
 import orjson
 
 from slowwave.errors import LockHeldError, UnreadableError, UsageError
+from slowwave.formats import SessionFiles, millisecond_time, object_in, parse_time, text_in
 from slowwave.formats.locks import held_lock, holder, lock_path
-from slowwave.formats.model import SessionFiles, millisecond_time, object_in, parse_time, text_in
 from slowwave.formats.openclaw.store import NAME as CLAWDBOT_STORE
 from slowwave.formats.pi.dialect import PI, Model
 from slowwave.formats.pi.records import Entry, Loaded, labels_of, load, path_of

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from slowwave.formats import REFUSALS, SessionOrigin, text_or_empty
 from slowwave.formats.client import Belongings, Client, CompactionRules, Home
-from slowwave.formats.model import REFUSALS, SessionOrigin, text_or_empty
 from slowwave.formats.sessions import FoundSession, K, Place, StoredSession, StoreProblem, Walk, listed
 
 ULID_HOME = ".agent"

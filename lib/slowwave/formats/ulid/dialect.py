@@ -17,9 +17,7 @@ import msgspec
 
 from slowwave.context import Clock
 from slowwave.errors import CorruptStateError, UsageError
-from slowwave.formats.client import Told
-from slowwave.formats.messages import LazyMessage, chain, read_linear
-from slowwave.formats.model import (
+from slowwave.formats import (
     Block,
     Content,
     Message,
@@ -37,6 +35,8 @@ from slowwave.formats.model import (
     text_or_empty,
     whole,
 )
+from slowwave.formats.client import Told
+from slowwave.formats.messages import LazyMessage, chain, read_linear
 from slowwave.formats.pi.records import block_of, compaction_text, parts_of, result_of
 from slowwave.formats.tail import Suffix
 from slowwave.formats.ulid import METADATA, is_ulid
@@ -166,9 +166,7 @@ def random_bits() -> int:
 class UlidMaker:
     """Makes ids for new sessions; it may be called from many threads.
 
-    Args:
-        clock: gives the time in them.
-        random: gives 80 random bits.
+    ``clock``: gives the time in them. ``random``: gives 80 random bits.
     """
 
     def __init__(self, clock: Clock, random: Callable[[], int] = random_bits) -> None:

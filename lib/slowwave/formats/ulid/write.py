@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from slowwave.errors import CorruptStateError, UsageError
 from slowwave.files import TEMP_PREFIX, at_fault_point, atomic_write, fsync_folder, private_folder
+from slowwave.formats import REFUSALS, Problem, SessionFiles, Text, Thinking, ToolCall, clean, millisecond_time
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import REFUSALS, Problem, SessionFiles, Text, Thinking, ToolCall, clean, millisecond_time
 from slowwave.formats.tail import lines_backward
 from slowwave.formats.ulid import LOG, METADATA
 from slowwave.formats.ulid.dialect import (

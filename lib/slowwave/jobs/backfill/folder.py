@@ -25,7 +25,7 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.portions import packed, unpacked
 from slowwave.journal import Form, read_note
 from slowwave.locks import is_locked, locked_file
-from slowwave.memory.model import Candidate, ExtractedRange
+from slowwave.memory import Candidate, ExtractedRange
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project
 
@@ -164,11 +164,7 @@ class Folder:
 
     @classmethod
     def of(cls, run_id: str, environ: Mapping[str, str]) -> "Folder":
-        """Return the folder of a run that is there.
-
-        Raises:
-            NotFoundError: there is none.
-        """
+        """Return the folder of a run that is there. Raises NotFoundError: there is none."""
         folder = cls(backfills_folder(environ) / run_id)
         if not run_id or not (folder.path / "plan.json").is_file():
             there = sorted(p.parent.name for p in backfills_folder(environ).glob("*/plan.json"))
@@ -178,8 +174,7 @@ class Folder:
     def write(self, plan: Plan, shards: list[Shard]) -> None:
         """Write a new run; the plan comes last, so that a run without it is none.
 
-        Raises:
-            OSError: the state folder cannot be written.
+        Raises OSError: the state folder cannot be written.
         """
         for name in ("shards", "pieces", "landed"):
             private_folder(self.path / name)
@@ -188,19 +183,11 @@ class Folder:
         atomic_write(self.path / "plan.json", packed(plan))
 
     def plan(self) -> Plan:
-        """Return the plan.
-
-        Raises:
-            CorruptStateError: it does not parse, or a newer version wrote it.
-        """
+        """Return the plan. Raises CorruptStateError: it does not parse, or a newer version wrote it."""
         return _parsed(self.path / "plan.json", Plan)
 
     def shard(self, number: int) -> Shard:
-        """Return a shard.
-
-        Raises:
-            CorruptStateError: it does not parse.
-        """
+        """Return a shard. Raises CorruptStateError: it does not parse."""
         return _parsed(self._shard(number), Shard)
 
     def has(self, piece: int) -> bool:
@@ -212,11 +199,7 @@ class Folder:
         atomic_write(self._piece(piece), msgspec.json.encode(result))
 
     def result(self, piece: int) -> Result:
-        """Return what came of a piece.
-
-        Raises:
-            CorruptStateError: its file is damaged.
-        """
+        """Return what came of a piece. Raises CorruptStateError: its file is damaged."""
         result = read_note(self._piece(piece), _RESULT)
         if result is None:
             raise CorruptStateError(self._piece(piece), "is not there", "resume the backfill: it is read again")
@@ -273,8 +256,7 @@ class Folder:
     def alone(self) -> Generator[None]:
         """Keep a second process from leading the same run; workers need no lock.
 
-        Raises:
-            LockHeldError: one leads it already.
+        Raises LockHeldError: one leads it already.
         """
         with ExitStack() as held:
             try:
@@ -346,9 +328,7 @@ _PAST = Form(list[Past], "is not a list of past runs", "delete it: it only helps
 def note_answers(run: Folder, plan: Plan, environ: Mapping[str, str]) -> None:
     """Note what the questions of a run came to, once; its pieces are still there.
 
-    Raises:
-        CorruptStateError: the run's files are damaged.
-        OSError: the state folder cannot be written.
+    Raises CorruptStateError: the run's files are damaged; OSError: the state folder cannot be written.
     """
     past = past_runs(environ)
     if any(one.run_id == plan.run_id for one in past):
@@ -370,8 +350,7 @@ def note_answers(run: Folder, plan: Plan, environ: Mapping[str, str]) -> None:
 def past_runs(environ: Mapping[str, str]) -> list[Past]:
     """Return the backfills with a model that came to their end, oldest first.
 
-    Raises:
-        CorruptStateError: the file is damaged.
+    Raises CorruptStateError: the file is damaged.
     """
     return read_note(_path(environ), _PAST) or []
 

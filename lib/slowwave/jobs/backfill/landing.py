@@ -27,26 +27,33 @@ from slowwave.files import at_fault_point, atomic_write, file_bytes, fsync_folde
 from slowwave.jobs.backfill.folder import MOST_LATER, Entry, Folder, Plan, Result, Seed, Shard
 from slowwave.journal import Form, read_note
 from slowwave.locks import remove_leftovers
+from slowwave.memory import Candidate, ExtractedRange, name_from_json
 from slowwave.memory.book import read_book
+from slowwave.memory.candidates import (
+    EXTRACTED,
+    SECTION,
+    bring_up_to_date,
+    candidate_line,
+    candidates_path,
+    day_of,
+    lines_of,
+    read_candidates,
+    remove_lines,
+    without_shown,
+)
 from slowwave.memory.candidates import FILE as CANDIDATES
-from slowwave.memory.candidates import candidates_path, lines_of, read_candidates
-from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import SECTION, bring_up_to_date, candidate_line, day_of, remove_lines, without_shown
 from slowwave.memory.folder import OWN_FOLDER, digest, guarded, is_bare, read_or_none, remove_bare
-from slowwave.memory.model import Candidate, ExtractedRange, name_from_json
 from slowwave.quantities import counted as number_of
 from slowwave.report import Item, Report, Span
+from slowwave.secrets import NAMELESS, Redactor, redactor_of
 from slowwave.secrets.blocklist import ERASED
-from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
 from slowwave.stores.projects import Project
 
 
 def land_shard(folder: Path, number: int, environ: Mapping[str, str]) -> Report:
     """Let a shard land; of one of which something is still to be read nothing lands.
 
-    Raises:
-        CorruptStateError: the run's files are damaged.
-        OSError: the run's folder cannot be written.
+    Raises CorruptStateError: the run's files are damaged; OSError: the run's folder cannot be written.
     """
     run = Folder(folder)
     plan, shard = run.plan(), run.shard(number)
@@ -67,8 +74,7 @@ def land_shard(folder: Path, number: int, environ: Mapping[str, str]) -> Report:
 def not_landed(run: Folder, plan: Plan) -> int:
     """Return how many landings of a run, a project of a shard each, are still to come to their end.
 
-    Raises:
-        CorruptStateError: the run's files are damaged.
+    Raises CorruptStateError: the run's files are damaged.
     """
     shards = (run.shard(number) for number in range(plan.shards))
     names = (name_of(shard.number, index) for shard in shards for index in {piece.project for piece in shard.pieces})
@@ -254,8 +260,7 @@ class Landing(Batch):
     def record(self, *, existed: bool) -> tuple[Record, dict[str, bytes]]:
         """Return what is to be written, and the bytes of each block.
 
-        Args:
-            existed: whether the memory folder was there before.
+        ``existed``: whether the memory folder was there before.
         """
         memory = self.project.memory
         known = set(read_quarantine(memory)[0])
@@ -354,14 +359,9 @@ def write_record(
 ) -> None:
     """Write a record with its blocks and the renewed files as they are now.
 
-    Args:
-        folder: where it goes.
-        record: the record.
-        blocks: the bytes of its blocks.
-        previous: the renewed files as this run left them the last time; what is still so needs no copy.
-
-    Raises:
-        OSError: the run's folder cannot be written.
+    ``folder``: where it goes. ``record``: the record. ``blocks``: the bytes of its blocks. ``previous``: the renewed
+    files as this run left them the last time; what is still so needs no copy. Raises OSError: the run's folder cannot
+    be written.
     """
     stage = folder.with_name(f".{folder.name}")
     shutil.rmtree(stage, ignore_errors=True)
@@ -446,8 +446,7 @@ def written(path: Path, block: Block, data: bytes) -> tuple[int, bool]:
 def append_rest(path: Path, data: bytes, there: int) -> None:
     """Add what is missing of a block; the caller holds the guard.
 
-    Raises:
-        OSError: the disk is full or the file is not writable.
+    Raises OSError: the disk is full or the file is not writable.
     """
     if there == len(data):
         return
@@ -513,8 +512,7 @@ _BARE_DIGESTS = frozenset(map(digest, _BARE))
 def roll_back(run: Folder, report: Report) -> None:
     """Take back what a run has added to memory folders; what is refused is named, project by project.
 
-    Raises:
-        CorruptStateError: a record of the run is damaged.
+    Raises CorruptStateError: a record of the run is damaged.
     """
     by_memory: dict[str, list[Landed]] = {}
     for landing in _landings(run):

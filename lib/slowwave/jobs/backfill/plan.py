@@ -21,15 +21,15 @@ from slowwave.extraction.model.prompts import EXTRACTOR as MODEL
 from slowwave.extraction.ranges import PartState, Recorded, is_known, ranges_of
 from slowwave.extraction.selection import EXTRACTOR
 from slowwave.extraction.session import rest_of, states_of
-from slowwave.formats.model import parse_time
+from slowwave.formats import parse_time
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, latest
 from slowwave.jobs.parameters import BackfillParameters
 from slowwave.jobs.story import MOST_ROWS, printable
+from slowwave.memory import Candidate, name_to_json
 from slowwave.memory.candidates import read_candidates
-from slowwave.memory.model import Candidate, name_to_json
 from slowwave.report import Item, Report, counted, readable
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
 from slowwave.stores.discovery import known_projects, list_sessions
@@ -58,10 +58,8 @@ LastActivity = Callable[[StoredSession], datetime]
 def chosen_sessions(run: Run, wanted: Wanted) -> tuple[list[Project], list[str]]:
     """Return the projects with those of their sessions that are in the range, and what discovery met.
 
-    Raises:
-        UnreadableError: a store cannot be read at all.
-        NotFoundError: no project, or none of the sessions that are named, is there.
-        UsageError: the range ends before it begins.
+    Raises UnreadableError: a store cannot be read at all; NotFoundError: no project, or none of the sessions that are
+    named, is there; UsageError: the range ends before it begins.
     """
     if wanted.since and wanted.until and wanted.since > wanted.until:
         raise UsageError(f"the range ends ({wanted.until:%Y-%m-%d %H:%M}) before it begins; exchange since and until")
@@ -148,11 +146,7 @@ class State(msgspec.Struct, frozen=True):
 
 
 class Ledger:
-    """What one memory folder knows of sessions.
-
-    Raises:
-        UnreadableError: a file of it cannot be read.
-    """
+    """What one memory folder knows of sessions. Raises UnreadableError: a file of it cannot be read."""
 
     def __init__(self, memory: Path, settings: Settings, now: datetime) -> None:
         candidates, ranges, self.problems = read_candidates(memory)
@@ -172,12 +166,8 @@ class Ledger:
     def state(self, session: StoredSession, *, force: bool = False) -> State:
         """Return how a session stands; its bytes are only looked at where something was recorded of it.
 
-        Args:
-            session: the session.
-            force: what the gates refused does not count as refused.
-
-        Raises:
-            UnreadableError: a file of it cannot be read.
+        ``session``: the session. ``force``: what the gates refused does not count as refused. Raises UnreadableError: a
+        file of it cannot be read.
         """
         name = name_to_json(session.id)
         if why := _passed_over(session):
@@ -259,10 +249,8 @@ PIECE_S = 1
 def plan_backfill(run: Run, given: BackfillParameters) -> tuple[Plan, list[Shard]]:
     """Return the plan of a run over a range, and its shards.
 
-    Raises:
-        UnreadableError: a store cannot be read at all.
-        NotFoundError: no project or session is the one that is asked for.
-        UsageError: the range ends before it begins.
+    Raises UnreadableError: a store cannot be read at all; NotFoundError: no project or session is the one that is asked
+    for; UsageError: the range ends before it begins.
     """
     wanted = wanted_of(given)
     projects, warnings = chosen_sessions(run, wanted)
@@ -425,9 +413,8 @@ _WORDS = {
 def cover(run: Run, wanted: Wanted) -> Report:
     """Return a report that says how far a range was read; nothing is changed.
 
-    Raises:
-        UnreadableError: a store cannot be read at all.
-        NotFoundError: no project or session is the one that is asked for.
+    Raises UnreadableError: a store cannot be read at all; NotFoundError: no project or session is the one that is asked
+    for.
     """
     report = Report("backfill", run.id)
     projects, report.warnings = chosen_sessions(run, wanted)
@@ -541,9 +528,7 @@ _BESIDES = {
 def tally_of(counts: Mapping[str, int], before: Mapping[str, int]) -> Iterator[tuple[int, str]]:
     """Yield the numbers of a backfill in words: the range, what became of its sessions, which adds up to it, and more.
 
-    Args:
-        counts: those of all parts of the run.
-        before: what of them stood before this part.
+    ``counts``: those of all parts of the run. ``before``: what of them stood before this part.
     """
     shares, whole = dict(counts), counts.get("in_range", 0)
     if "bytes" in counts:  # of a preview

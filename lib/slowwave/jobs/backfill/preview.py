@@ -28,7 +28,7 @@ from slowwave.models.base import prices_of
 from slowwave.models.batch import DISCOUNT
 from slowwave.quantities import counted as number_of
 from slowwave.report import Item, Report, counted
-from slowwave.secrets.redactor import Redactor, redactor_of
+from slowwave.secrets import Redactor, redactor_of
 
 T = TypeVar("T")
 
@@ -86,9 +86,8 @@ def _spread(number: int) -> list[int]:
 def estimated(groups: Sequence[Sequence[int]], sampled: Sequence[Sequence[tuple[int, float]]]) -> Estimate:
     """Return the estimated sum of something over all things.
 
-    Args:
-        groups: the sizes of all things, by group.
-        sampled: of each group, size and measured value of the things in the sample.
+    ``groups``: the sizes of all things, by group. ``sampled``: of each group, size and measured value of the things in
+    the sample.
     """
     total = variance = 0.0
     for sizes, sample in zip(groups, sampled, strict=True):
@@ -244,11 +243,10 @@ class Measured(msgspec.Struct, frozen=True):
     refused: str = ""  # which session a gate refused, and why
 
 
-def preview(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
+def foreseen(given: BackfillParameters, environ: Mapping[str, str]) -> Report:
     """Return the report of what a backfill would do; nothing is changed, and no model is asked.
 
-    Raises:
-        SlowwaveError: as the run itself would.
+    Raises SlowwaveError: as the run itself would.
     """
     run = run_of(given, environ)
     plan, shards = plan_backfill(run, given)

@@ -32,19 +32,19 @@ from slowwave.extraction.gates import FAILURES, MOST_ATTEMPTS, Failure
 from slowwave.extraction.job import ask_model, extract_one
 from slowwave.extraction.session import Read, new_ranges
 from slowwave.files import atomic_write, file_bytes, home_folder
+from slowwave.formats import Problem
 from slowwave.formats.changes import append_record
 from slowwave.formats.lines import read_records
-from slowwave.formats.model import Problem
 from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.backfill.folder import MOST_LATER, Asked, Entry, Folder, Pace, Piece, Plan, Result, Seed
 from slowwave.jobs.portions import PAYS_FROM_BYTES, pool_of
-from slowwave.jobs.run import language_model
 from slowwave.locks import beside_jobs, deaf_to_interrupts
-from slowwave.memory.model import Candidate, ExtractedRange, iso, name_to_json
+from slowwave.memory import Candidate, ExtractedRange, iso, name_to_json
+from slowwave.models import language_model
 from slowwave.models.base import Answer, Ask, Form, LanguageModel, Usage, estimated_tokens
 from slowwave.observability.progress import watcher
 from slowwave.report import Report
-from slowwave.secrets.redactor import NAMELESS, Redactor, redactor_of
+from slowwave.secrets import NAMELESS, Redactor, redactor_of
 from slowwave.stores.projects import Project
 
 # Reading no faster than asked: a worker waits before a session until its share of the pace allows it.
@@ -75,11 +75,7 @@ class Throttle:
         self._next = monotonic()
 
     def wait(self, size: int) -> None:
-        """Wait until a session of so many bytes may be read.
-
-        Raises:
-            PausedError: somebody asked for a pause.
-        """
+        """Wait until a session of so many bytes may be read. Raises PausedError: somebody asked for a pause."""
         while True:
             if self._is_paused():
                 raise PausedError
@@ -98,8 +94,7 @@ _MOST = 2
 class Deaths:
     """Who died of what in one piece.
 
-    Args:
-        path: a file of the piece; beside it, ending in ``.at``, stands which session is being read.
+    ``path``: a file of the piece; beside it, ending in ``.at``, stands which session is being read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -153,12 +148,8 @@ def _name_of(session: StoredSession) -> str:
 class Collected(Batch):
     """Sessions of one project that are read with what was known of them when the run was planned.
 
-    Args:
-        project: the project; its memory folder is neither read nor written.
-        plan: the run.
-        seed: what was known.
-        home: the user's home folder.
-        redact: takes secrets out.
+    ``project``: the project; its memory folder is neither read nor written. ``plan``: the run. ``seed``: what was
+    known. ``home``: the user's home folder. ``redact``: takes secrets out.
     """
 
     def __init__(self, project: Project, plan: Plan, seed: Seed, home: Path, redact: Redactor) -> None:
@@ -224,9 +215,8 @@ _decoder = msgspec.json.Decoder(_Kept)
 class Remembered:
     """A model whose answers are kept in a file until the piece that they belong to is written.
 
-    Args:
-        model: who is asked.
-        path: the file; a line that a kill left torn counts as none, and its question is asked again.
+    ``model``: who is asked. ``path``: the file; a line that a kill left torn counts as none, and its question is asked
+    again.
     """
 
     def __init__(self, model: LanguageModel, path: Path) -> None:
@@ -288,11 +278,7 @@ class Done(msgspec.Struct):
 
 
 class Reader:
-    """Reads pieces of one shard.
-
-    Raises:
-        CorruptStateError: the run's files are damaged.
-    """
+    """Reads pieces of one shard. Raises CorruptStateError: the run's files are damaged."""
 
     def __init__(self, folder: Path, number: int, environ: Mapping[str, str], workers: int = 1) -> None:
         self.run = Folder(folder)
@@ -317,8 +303,7 @@ class Reader:
     def read(self, at: int, tell: Callable[[int], None] = lambda _: None) -> Done:
         """Read a piece and note what it gave, unless a pause comes first; tell how many sessions are read, as they are.
 
-        Raises:
-            OSError: the run's folder cannot be written.
+        Raises OSError: the run's folder cannot be written.
         """
         # also held by a worker whose lead was killed, or that runs on another host
         with beside_jobs(self._environ):
@@ -387,11 +372,8 @@ def why_later(report: Report) -> list[str]:
 def run_shard(folder: Path, number: int, environ: Mapping[str, str], *, workers: int = 1) -> Done:
     """Read the pieces of a shard that were not read yet, and tell whoever watches of each.
 
-    The arguments are those of :class:`Reader`.
-
-    Raises:
-        CorruptStateError: the run's files are damaged.
-        OSError: the run's folder cannot be written.
+    The arguments are those of :class:`Reader`. Raises CorruptStateError: the run's files are damaged; OSError: the
+    run's folder cannot be written.
     """
     reader = Reader(folder, number, environ, workers)
     done = Done()
@@ -439,14 +421,9 @@ _PLACES = ("HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
 def reading(runner: str, folder: Path, shards: int, environ: Mapping[str, str]) -> AbstractContextManager[ShardReader]:
     """Return who reads the shards of a run, for as long as it takes.
 
-    Args:
-        runner: threads, dask or ray.
-        folder: of the run.
-        shards: how many there are; an engine is given all of them at once.
-        environ: the environment of the run.
-
-    Raises:
-        UsageError: the engine is not installed, or not reached.
+    ``runner``: threads, dask or ray. ``folder``: of the run. ``shards``: how many there are; an engine is given all of
+    them at once. ``environ``: the environment of the run. Raises UsageError: the engine is not installed, or not
+    reached.
     """
     if runner == "threads":
         return nullcontext(lambda folder, number: read_shard(folder, number, environ))
@@ -535,9 +512,7 @@ _AGAIN = "resume the run to try again"
 def read_shard(folder: Path, number: int, environ: Mapping[str, str]) -> Done:
     """Read what is left of a shard.
 
-    Raises:
-        CorruptStateError: the run's files are damaged.
-        OSError: the run's folder cannot be written.
+    Raises CorruptStateError: the run's files are damaged; OSError: the run's folder cannot be written.
     """
     reader = Reader(folder, number, environ)
     left = reader.left()

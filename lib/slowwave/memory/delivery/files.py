@@ -1,9 +1,10 @@
-"""Bringing memories into the files that agents read, keeping them current there, and taking them out again.
+"""Bringing memories into the files that agents read, and commands to them; kept current there, and taken out again.
 
 Planned and carried out file by file: the register is written before and after each, so that whatever is killed in
 between is finished by the next one. A section that somebody changed, or took out, is left alone and named.
 """
 
+import hashlib
 import os
 import subprocess
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -12,27 +13,39 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from slowwave.context import Clock, SystemClock
-from slowwave.errors import RefusedError
+from slowwave.errors import MovedError, RefusedError, SlowwaveError, told
+from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder
+from slowwave.formats.registry import CLIENTS as KNOWN
+from slowwave.memory import iso, name_from_json, name_to_json
 from slowwave.memory.book import read_book, standing_of
-from slowwave.memory.delivery.hooks import follow, prune_tables
-from slowwave.memory.delivery.register import (
+from slowwave.memory.delivery import (
     ABSENT,
+    NOT_THERE,
     REFUSED,
     Block,
     Delivery,
+    Means,
+    Page,
     Placed,
     Register,
     Rule,
+    Target,
     delivering,
+    means_of,
+    most_bytes,
     placed_of,
     read_register,
+    strays,
     told_as,
+    unfit,
+    unseen,
+    write_register,
 )
+from slowwave.memory.delivery.hooks import follow, prune_tables
 from slowwave.memory.delivery.sections import MARKDOWN, Marks, carry_out, changed, section_of, shown_in, without_section
-from slowwave.memory.delivery.targets import NOT_THERE, Means, Target, means_of, most_bytes, strays, unfit, unseen
 from slowwave.memory.folder import read_or_none
-from slowwave.memory.model import iso, name_from_json, name_to_json
 from slowwave.memory.team import read_others
+from slowwave.reading.session import BODIES, FORGET, NAMES, PREFIX, REMEMBER, WHY, page_of
 from slowwave.report import Item
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project
@@ -61,18 +74,10 @@ def install(
 ) -> list[Item]:
     """Ask for deliveries, or for none any more, and carry out what is asked for now.
 
-    Args:
-        projects: the projects that it is about.
-        rules: what somebody asks for, in this order.
-        settings: the settings in force.
-        environ: the environment.
-        dry_run: return what would be done, and change nothing.
-        overwrite: also write over, or take out, sections that somebody changed.
-
-    Raises:
-        CorruptStateError: the register is damaged.
-        LockHeldError: somebody else delivers.
-        OSError: the data folder cannot be written.
+    ``projects``: the projects that it is about. ``rules``: what somebody asks for, in this order. ``settings``: the
+    settings in force. ``environ``: the environment. ``dry_run``: return what would be done, and change nothing.
+    ``overwrite``: also write over, or take out, sections that somebody changed. Raises CorruptStateError: the register
+    is damaged; LockHeldError: somebody else delivers; OSError: the data folder cannot be written.
     """
 
     def work(register: Register) -> list[Item]:
@@ -124,12 +129,8 @@ def refresh(
 ) -> list[Item]:
     """Write anew what stands of a memory folder; the errors are those of :func:`install`.
 
-    Args:
-        memory: the memory folder.
-        settings: the settings in force.
-        environ: the environment.
-        dry_run: return what would be done, and change nothing.
-        without: ids of memories that are about to go.
+    ``memory``: the memory folder. ``settings``: the settings in force. ``environ``: the environment. ``dry_run``:
+    return what would be done, and change nothing. ``without``: ids of memories that are about to go.
     """
 
     def work(register: Register) -> list[Item]:
@@ -240,8 +241,7 @@ def _placed(known: Placed | None, project: Project, target: Target, rules: Mappi
 def _renew(path: Path, placed: Placed, delivery: Delivery) -> None:
     """Let a file hold what its project remembers now.
 
-    Raises:
-        RefusedError: it is not to be written, for one of many reasons.
+    Raises RefusedError: it is not to be written, for one of many reasons.
     """
     lines, since = _lines(path, placed, delivery)
     if lines is None and name_to_json(path) not in delivery.register.files:
@@ -268,8 +268,7 @@ def _renew(path: Path, placed: Placed, delivery: Delivery) -> None:
 def _lines(path: Path, placed: Placed, delivery: Delivery) -> tuple[list[str] | None, dict[str, str]]:
     """Return the section of a file, None when nothing is remembered, and since when each memory stands in it.
 
-    Raises:
-        RefusedError: there is no room for it in what its readers take.
+    Raises RefusedError: there is no room for it in what its readers take.
     """
     book = read_book(Path(name_from_json(placed.memory)))
     standing = standing_of(book, delivery.settings.consolidation.half_lives)
@@ -292,9 +291,7 @@ def _lines(path: Path, placed: Placed, delivery: Delivery) -> tuple[list[str] | 
 def _put(path: Path, placed: Placed, lines: list[str] | None, delivery: Delivery, git_list: str = "") -> None:
     """Write or remove the section of a file, and its entry in git's list.
 
-    Raises:
-        RefusedError: somebody changed the one or the other.
-        OSError: it cannot be written.
+    Raises RefusedError: somebody changed the one or the other; OSError: it cannot be written.
     """
     files, name = delivery.register.files, name_to_json(path)
     known = files.get(name)
@@ -328,9 +325,7 @@ def _put(path: Path, placed: Placed, lines: list[str] | None, delivery: Delivery
 def _list_in_git(lists: Iterable[str], delivery: Delivery) -> None:
     """Let git's lists hold the files that are not to be committed, and no others.
 
-    Raises:
-        RefusedError: somebody changed what slowwave wrote there.
-        OSError: one cannot be written.
+    Raises RefusedError: somebody changed what slowwave wrote there; OSError: one cannot be written.
     """
     excludes = delivery.register.excludes
     for name in lists:
@@ -371,19 +366,14 @@ def has_git(root: Path) -> bool:
 
 
 def tracked(root: Path, names: Iterable[str], environ: Mapping[str, str]) -> set[str]:
-    """Return which files of a repository git tracks.
-
-    Raises:
-        RefusedError: git is not there, or does not answer.
-    """
+    """Return which files of a repository git tracks. Raises RefusedError: git is not there, or does not answer."""
     return set(filter(None, asked(root, environ, "ls-files", "-z", "--", *names).split("\0")))
 
 
 def worktrees(root: Path, environ: Mapping[str, str]) -> list[Path]:
     """Return the other worktrees of a repository that are there; those of a bare one are projects of their own.
 
-    Raises:
-        RefusedError: git is not there, or does not answer.
+    Raises RefusedError: git is not there, or does not answer.
     """
     if not (root / ".git").is_dir():
         return []
@@ -395,8 +385,7 @@ def worktrees(root: Path, environ: Mapping[str, str]) -> list[Path]:
 def author_of(root: Path, environ: Mapping[str, str]) -> str:
     """Return who works in a repository, as git names them in commits: ``Name <address>``; "" when it does not know.
 
-    Raises:
-        RefusedError: git is not there, or does not answer.
+    Raises RefusedError: git is not there, or does not answer.
     """
     how = ("config", "--get", "--default", "")
     name, address = (asked(root, environ, *how, f"user.{what}").strip() for what in ("name", "email"))
@@ -406,8 +395,7 @@ def author_of(root: Path, environ: Mapping[str, str]) -> str:
 def exclude_file(root: Path, environ: Mapping[str, str]) -> Path:
     """Return git's own list of what it does not show of a repository; it may not exist yet.
 
-    Raises:
-        RefusedError: git is not there, or does not answer; or the list is a link, and so perhaps everybody's.
+    Raises RefusedError: git is not there, or does not answer; or the list is a link, and so perhaps everybody's.
     """
     path = root / asked(root, environ, "rev-parse", "--git-path", "info/exclude").rstrip("\n")
     if path.is_symlink():
@@ -416,11 +404,7 @@ def exclude_file(root: Path, environ: Mapping[str, str]) -> Path:
 
 
 def asked(root: Path, environ: Mapping[str, str], *question: str) -> str:
-    """Return what git says in a repository.
-
-    Raises:
-        RefusedError: git is not there, or ends with an error.
-    """
+    """Return what git says in a repository. Raises RefusedError: git is not there, or ends with an error."""
     plain = {name: value for name, value in environ.items() if not name.startswith("GIT_")}
     try:
         done = subprocess.run(  # noqa: S603 - no shell, and names come behind --
@@ -438,3 +422,180 @@ def asked(root: Path, environ: Mapping[str, str], *question: str) -> str:
         said = " ".join(done.stderr.decode(errors="replace").split())
         raise RefusedError(f"{root}: git does not answer: {said}")
     return os.fsdecode(done.stdout)
+
+
+# The pages of slowwave's own commands in the home of each client that has commands: written, renewed, taken out.
+#
+# Found out with the real clients: Claude Code 1.0 to 2.1 loads ``commands/NAME.md``, pi ``prompts/NAME.md``, opencode
+# ``command/NAME.md``, and Codex, which has no such pages any more, ``skills/NAME/SKILL.md``. Clawdbot makes a command
+# of each skill, with ``_`` for ``-``, and shows it wherever it has commands: in its channels and its own screens, not
+# in ``agent --local``. What the commands mean is told by :mod:`slowwave.reading.session`: their pages write nothing.
+
+# who has commands, or skills that a person can call by name
+WITH_COMMANDS = tuple(sorted(name for name, client in KNOWN.items() if client.delivery.command))
+_ABOUT = {
+    REMEMBER: ("Let later sessions know something", "[what to remember]"),
+    FORGET: ("Let later sessions hold something no longer", "[what to forget]"),
+    WHY: ("Say why something is believed in this project", "[what]"),
+}
+
+
+def pages_of(client: str, environ: Mapping[str, str]) -> dict[Path, bytes]:
+    """Return the pages of a client, by where they belong."""
+    return {_place(client, name, environ): _page(client, name) for name in NAMES}
+
+
+def bring_commands(
+    clients: Collection[str],
+    environ: Mapping[str, str],
+    rules: Iterable[Rule] = (),
+    *,
+    take_out: bool = False,
+    dry_run: bool = False,
+    overwrite: bool = False,
+) -> list[Item]:
+    """Let the clients that somebody asked for have the commands, and no others.
+
+    ``clients``: the clients that worked on this machine. ``environ``: the environment. ``rules``: what somebody asks
+    for besides what the register says. ``take_out``: also take out the pages of clients that nobody asks for any more.
+    ``dry_run``: return what would be done, and change nothing. ``overwrite``: also pages that somebody changed, or that
+    were there before. Raises CorruptStateError: the register is damaged; LockHeldError: somebody else delivers;
+    OSError: the data folder cannot be written.
+    """
+    rules = list(rules)
+    if read_register(environ) is None and not rules:
+        return []
+
+    def work() -> list[Item]:
+        register = read_register(environ) or Register()
+        for rule in rules:
+            register.ask(rule)
+        return _Pages(register, environ, dry_run=dry_run, overwrite=overwrite).bring(clients, take_out=take_out)
+
+    if dry_run:
+        return work()
+    with delivering(environ):
+        return work()
+
+
+class _Pages:
+    """The pages on their way; the register is written before and after each."""
+
+    def __init__(self, register: Register, environ: Mapping[str, str], *, dry_run: bool, overwrite: bool) -> None:
+        self._register, self._environ = register, environ
+        self._dry_run, self._overwrite = dry_run, overwrite
+        self._items: list[Item] = []
+
+    def bring(self, clients: Collection[str], *, take_out: bool) -> list[Item]:
+        asked = [
+            one for one in WITH_COMMANDS if any(rule.on and rule.client in ("", one) for rule in self._register.rules)
+        ]
+        wanted: dict[str, tuple[str, bytes]] = {}
+        for client in asked:
+            if client in clients or any(page.client == client for page in self._register.pages.values()):
+                pages = pages_of(client, self._environ)
+                wanted |= {name_to_json(path): (client, data) for path, data in pages.items()}
+        gone = self._register.pages.keys() - wanted.keys() if take_out else set[str]()
+        for name in sorted({*gone, *wanted}):
+            client, data = wanted.get(name, ("", b""))
+            path = Path(name_from_json(name))
+            try:
+                self._write(path, name, client, data) if client else self._remove(path, name)
+            except SlowwaveError as error:
+                self._say(path, REFUSED, str(error).removeprefix(f"{path}: "))
+            except OSError as error:
+                self._say(path, REFUSED, told(error, path).removeprefix(f"{path}: "))
+        if self._register.folders and not self._dry_run:
+            self._remove_folders()
+            write_register(self._register, self._environ)
+        return self._items
+
+    def _write(self, path: Path, name: str, client: str, data: bytes) -> None:
+        known, old = self._register.pages.get(name), read_or_none(path)
+        if old == data and known:
+            return
+        is_ours = known is not None and (old is None or _hash(old) in known.hashes)
+        if known and old is None and not self._is_pending(known):
+            self._say(path, REFUSED, "somebody took it out, so it stays out; slowwave uninstall forgets it")
+        elif old is not None and not is_ours and not self._overwrite:
+            self._say(path, REFUSED, "is not what slowwave wrote, so it stays; see --overwrite")
+        else:
+            self._say(path, "renew" if old is not None else "write", f"a command for {client}")
+            if self._dry_run:
+                return
+            missing = tuple(name_to_json(folder) for folder in _missing(path.parent))
+            self._register.folders = tuple(dict.fromkeys((*self._register.folders, *missing)))
+            before = (_hash(old),) if old is not None else ()
+            self._note(name, Page(client, (_hash(data), *before), pending=True))
+            if read_or_none(path) != old:
+                raise MovedError(f"{path}: somebody wrote to it meanwhile; run it again")
+            private_folder(path.parent)
+            atomic_write(path, data, mode=0o600)
+            self._note(name, Page(client, (_hash(data),)))
+
+    def _remove(self, path: Path, name: str) -> None:
+        known, old = self._register.pages[name], read_or_none(path)
+        if old is not None and _hash(old) not in known.hashes and not self._overwrite:
+            self._say(path, REFUSED, "somebody changed it, so it stays; see --overwrite")
+            return
+        if old is not None:
+            self._say(path, "remove", f"a command for {known.client}")
+        if self._dry_run:
+            return
+        if old is not None:
+            at_fault_point("unlink", path)
+            path.unlink()
+            fsync_folder(path.parent)
+        self._note(name, None)
+
+    def _remove_folders(self) -> None:
+        """Remove the folders that were made and that no page is in; what somebody else has put there keeps one."""
+        pages = [Path(name_from_json(name)) for name in self._register.pages]
+        for folder in sorted((Path(name_from_json(one)) for one in self._register.folders), reverse=True):
+            if not any(page.is_relative_to(folder) for page in pages):
+                if folder.is_dir() and not any(folder.iterdir()):
+                    folder.rmdir()
+                self._register.folders = tuple(n for n in self._register.folders if n != name_to_json(folder))
+
+    def _is_pending(self, page: Page) -> bool:
+        return page.pending or self._overwrite
+
+    def _note(self, name: str, page: Page | None) -> None:
+        self._register.pages.pop(name, None)
+        if page is not None:
+            self._register.pages[name] = page
+        write_register(self._register, self._environ)
+
+    def _say(self, path: Path, action: str, reason: str) -> None:
+        self._items.append(Item(str(path), action, reason))
+
+
+def _place(client: str, name: str, environ: Mapping[str, str]) -> Path:
+    known = KNOWN[client]
+    return known.settings_home(environ) / known.delivery.command.replace("NAME", f"{PREFIX}{name}")
+
+
+def _page(client: str, name: str) -> bytes:
+    about, hint = _ABOUT[name]
+    rules = KNOWN[client].delivery
+    lines = ["---", f"description: {about} (slowwave)"]
+    if rules.invoked:  # a skill
+        meant = f"The words are those behind {rules.invoked.replace('NAME', PREFIX + name)} in the person's message."
+        lines += [f"name: {PREFIX}{name}", "---", "", f"{meant} {BODIES[name]}"]
+        return ("\n".join(lines) + "\n").encode()
+    lines += [rules.head] if rules.head else []
+    lines += [f'argument-hint: "{hint}"', "---", "", page_of(name, "$ARGUMENTS")]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _missing(folder: Path) -> list[Path]:
+    """Return the folders that are made with one, the outermost first."""
+    found: list[Path] = []
+    while not folder.exists():
+        found.insert(0, folder)
+        folder = folder.parent
+    return found
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -38,10 +38,8 @@ def name_of(text: str) -> str:
 def answer(given: "Any", folder: str, began: str = "") -> str:
     """Return what to say to a client before a call, "" for nothing.
 
-    Args:
-        given: what the client hands over.
-        folder: where the tables lie and what was said is noted.
-        began: the folder that the session began in, where the client says so.
+    ``given``: what the client hands over. ``folder``: where the tables lie and what was said is noted. ``began``: the
+    folder that the session began in, where the client says so.
     """
     asked, tool = _field(given, "tool_input"), _text(given, "tool_name")
     cwd, session = _text(given, "cwd"), _text(given, "session_id")

@@ -21,16 +21,15 @@ from slowwave.formats.client import Hook
 from slowwave.formats.registry import CLIENTS as KNOWN
 from slowwave.formats.registry import Seen, version_order
 from slowwave.hostile import one_line
+from slowwave.memory import name_from_json, name_to_json
 from slowwave.memory.book import read_book
+from slowwave.memory.delivery import Hooked, Register, newest_seen, unfit, version_in_use
 from slowwave.memory.delivery.hook import name_of
-from slowwave.memory.delivery.register import Hooked, Register
-from slowwave.memory.delivery.targets import newest_seen, unfit, version_in_use
 from slowwave.memory.folder import read_or_none
-from slowwave.memory.model import name_from_json, name_to_json
 from slowwave.stores.projects import Project
 
 if TYPE_CHECKING:
-    from slowwave.memory.delivery.register import Delivery
+    from slowwave.memory.delivery import Delivery
 
 MOST_POINTS = 400
 SCRIPT = Path(__file__).with_name("hook.py")
@@ -120,8 +119,7 @@ def _too_old(seen: Seen, client: str) -> str:
 def write_table(root: str, memory: Path, points: Sequence[Point], environ: Mapping[str, str]) -> bool:
     """Write the table of a project, or take it away where nothing is to be said; say whether that changed anything.
 
-    Raises:
-        OSError: it cannot be written.
+    Raises OSError: it cannot be written.
     """
     path, old = table_path(root, environ), read_or_none(table_path(root, environ))
     if not points:
@@ -143,14 +141,9 @@ def write_table(root: str, memory: Path, points: Sequence[Point], environ: Mappi
 def prune_tables(memory: Path | None, without: Collection[str], environ: Mapping[str, str]) -> None:
     """Take out of the tables of a memory folder what holds no more; what is new comes with the next night.
 
-    Args:
-        memory: the memory folder, None for every one, also those that are gone.
-        without: ids of memories that are about to go.
-        environ: the environment.
-
-    Raises:
-        CorruptStateError: the ledger is damaged.
-        OSError: one cannot be written.
+    ``memory``: the memory folder, None for every one, also those that are gone. ``without``: ids of memories that are
+    about to go. ``environ``: the environment. Raises CorruptStateError: the ledger is damaged; OSError: one cannot be
+    written.
     """
     for path in _tables(environ):
         try:
@@ -167,8 +160,7 @@ def prune_tables(memory: Path | None, without: Collection[str], environ: Mapping
 def drop_tables(keep: Collection[str], environ: Mapping[str, str]) -> None:
     """Take away the tables of all projects but some, named by their folders, and what was noted of past sessions.
 
-    Raises:
-        OSError: one cannot be taken away.
+    Raises OSError: one cannot be taken away.
     """
     names = {name_of(root) for root in keep}
     for path in _tables(environ):
@@ -207,10 +199,8 @@ def command(environ: Mapping[str, str]) -> str:
 def follow(projects: Sequence[Project], delivery: "Delivery", *, is_all: bool) -> None:
     """Put the entry into the settings of clients that somebody wants hooks for, and take it out of the others.
 
-    Args:
-        projects: the projects that it is about.
-        delivery: what it works with; what is done or refused is noted there.
-        is_all: these are all projects, so that a client which none of them has needs no entry.
+    ``projects``: the projects that it is about. ``delivery``: what it works with; what is done or refused is noted
+    there. ``is_all``: these are all projects, so that a client which none of them has needs no entry.
     """
     environ, hooks = delivery.environ, delivery.register.hooks
     wanted: dict[str, bool] = {}
@@ -242,10 +232,8 @@ def follow(projects: Sequence[Project], delivery: "Delivery", *, is_all: bool) -
 def _put(path: Path, client: str, delivery: "Delivery", *, on: bool) -> None:
     """Put the entry into a file, or take it out.
 
-    Raises:
-        RefusedError: the file is not what its client writes, or a link, or somebody took the entry out.
-        MovedError: somebody wrote to it meanwhile.
-        OSError: it cannot be written.
+    Raises RefusedError: the file is not what its client writes, or a link, or somebody took the entry out; MovedError:
+    somebody wrote to it meanwhile; OSError: it cannot be written.
     """
     hooks, name = delivery.register.hooks, name_to_json(path)
     known, old = hooks.get(name), _settings(path)
@@ -301,11 +289,7 @@ def _settings(path: Path) -> bytes | None:
 
 
 def write_program(environ: Mapping[str, str]) -> None:
-    """Put the program that clients start where it looks for its tables.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Put the program that clients start where it looks for its tables. Raises OSError: it cannot be written."""
     path = hooks_folder(environ) / "hook.py"
     private_folder(path.parent / "said")
     source = SCRIPT.read_bytes()
@@ -344,9 +328,7 @@ _SECONDS = 5
 def with_entry(data: bytes, matcher: str, wanted: str, path: Path) -> tuple[bytes, str]:
     """Return a file of hooks with the entry in it, and the text that was put in.
 
-    Raises:
-        RefusedError: it is not what a client writes there.
-        UnreadableError: it is no JSON.
+    Raises RefusedError: it is not what a client writes there; UnreadableError: it is no JSON.
     """
     handler = {"type": "command", "command": wanted, "timeout": _SECONDS}
     entry = json.dumps({"matcher": matcher, "hooks": [handler]})
@@ -407,11 +389,7 @@ def _cut(whole: str, begin: int, end: int) -> str:
 
 
 def _decoded(data: bytes, path: Path) -> str:
-    """Return a file as text, which is one JSON object.
-
-    Raises:
-        UnreadableError: it is none.
-    """
+    """Return a file as text, which is one JSON object. Raises UnreadableError: it is none."""
     try:
         whole = data.decode("utf-8")
         is_object = isinstance(json.loads(whole), dict)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from slowwave.errors import MovedError, RefusedError
 from slowwave.files import at_fault_point, atomic_write, fsync_folder, private_folder
 from slowwave.memory.book import Memory, Standing
-from slowwave.memory.delivery.register import Block
+from slowwave.memory.delivery import Block
 from slowwave.memory.folder import TOPICS, memory_line, read_or_none
 from slowwave.memory.team import OtherLine
 
@@ -56,14 +56,10 @@ def section_of(
 ) -> list[str]:
     """Return the lines of the section, markers included: by category, in each what counts most first.
 
-    Args:
-        memories: what stands in it.
-        standing: what each is worth today.
-        warned: what has to be said beside a memory, by its id.
-        note: who writes it, for those who read the file.
-        most: bytes that it may have; what counts least is left out, and a line says how to find it.
-        as_comment: what is between the markers stands in a comment of Markdown.
-        others: what others shared; it takes what room is left, behind everything else.
+    ``memories``: what stands in it. ``standing``: what each is worth today. ``warned``: what has to be said beside a
+    memory, by its id. ``note``: who writes it, for those who read the file. ``most``: bytes that it may have; what
+    counts least is left out, and a line says how to find it. ``as_comment``: what is between the markers stands in a
+    comment of Markdown. ``others``: what others shared; it takes what room is left, behind everything else.
     """
     warned = warned or {}
     every = sorted(memories, key=lambda m: (-standing.worth(m), m.text, m.id))
@@ -100,14 +96,8 @@ def size_of(lines: Iterable[str]) -> int:
 def with_section(data: bytes, lines: Sequence[str], path: Path, marks: Marks = MARKDOWN) -> bytes:
     """Return a file with the section in it: in place of the one it has, else at its end.
 
-    Args:
-        data: the file as it is, any bytes.
-        lines: the section, markers included.
-        path: named in errors.
-        marks: the markers.
-
-    Raises:
-        RefusedError: the markers do not stand there in pairs, so it is unclear what is ours.
+    ``data``: the file as it is, any bytes. ``lines``: the section, markers included. ``path``: named in errors.
+    ``marks``: the markers. Raises RefusedError: the markers do not stand there in pairs, so it is unclear what is ours.
     """
     place = place_of(data, path, marks)
     # a section keeps the line ends that it has; a new one takes those of the file
@@ -121,14 +111,9 @@ def with_section(data: bytes, lines: Sequence[str], path: Path, marks: Marks = M
 def without_section(data: bytes, gap: bytes, path: Path, marks: Marks = MARKDOWN) -> bytes:
     """Return a file as it was before :func:`with_section` put a section at its end.
 
-    Args:
-        data: the file as it is.
-        gap: what :func:`gap_before` said of the file without it.
-        path: named in errors.
-        marks: the markers.
-
-    Raises:
-        RefusedError: the markers do not stand there in pairs, so it is unclear what is ours.
+    ``data``: the file as it is. ``gap``: what :func:`gap_before` said of the file without it. ``path``: named in
+    errors. ``marks``: the markers. Raises RefusedError: the markers do not stand there in pairs, so it is unclear what
+    is ours.
     """
     place = place_of(data, path, marks)
     if not place:
@@ -148,8 +133,7 @@ def gap_before(data: bytes) -> bytes:
 def place_of(data: bytes, path: Path, marks: Marks = MARKDOWN) -> tuple[int, int] | None:
     """Return where the section of a file begins and ends, markers included; None when it has none.
 
-    Raises:
-        RefusedError: the markers do not stand there in pairs, so it is unclear what is ours.
+    Raises RefusedError: the markers do not stand there in pairs, so it is unclear what is ours.
     """
     begin, end = marks.begin.encode(), marks.end.encode()
     numbers = data.count(begin), data.count(end)
@@ -209,9 +193,7 @@ class Change:
 def section_in(path: Path, marks: Marks) -> bytes | None:
     """Return the section of a file, markers included, None when there is none.
 
-    Raises:
-        RefusedError: the markers do not stand there in pairs.
-        UnreadableError: it cannot be read.
+    Raises RefusedError: the markers do not stand there in pairs; UnreadableError: it cannot be read.
     """
     data = read_or_none(path) or b""
     place = place_of(data, path, marks)
@@ -228,17 +210,10 @@ def changed(
 ) -> Change:
     """Return what becomes of a file.
 
-    Args:
-        path: the file.
-        block: what is noted of its section.
-        lines: what it is to be; None when there is to be none.
-        marks: its markers.
-        overwrite: also write over, or take out, what somebody changed.
-        again: also put back what somebody took out.
-
-    Raises:
-        RefusedError: somebody changed the section or took it out, or the file cannot be replaced.
-        UnreadableError: it cannot be read.
+    ``path``: the file. ``block``: what is noted of its section. ``lines``: what it is to be; None when there is to be
+    none. ``marks``: its markers. ``overwrite``: also write over, or take out, what somebody changed. ``again``: also
+    put back what somebody took out. Raises RefusedError: somebody changed the section or took it out, or the file
+    cannot be replaced; UnreadableError: it cannot be read.
     """
     old, section = read_or_none(path), section_in(path, marks)
     if section is not None and is_changed(section, block) and not overwrite:
@@ -266,14 +241,8 @@ def changed(
 def carry_out(change: Change, note: Callable[[Block | None], None], mode: int) -> None:
     """Write a file as planned; whatever kills it in between, the next one knows what is slowwave's.
 
-    Args:
-        change: what becomes of it.
-        note: writes down what is known of its section.
-        mode: of a new file.
-
-    Raises:
-        MovedError: somebody wrote to it meanwhile.
-        OSError: it cannot be written.
+    ``change``: what becomes of it. ``note``: writes down what is known of its section. ``mode``: of a new file. Raises
+    MovedError: somebody wrote to it meanwhile; OSError: it cannot be written.
     """
     path = change.path
     if change.action:

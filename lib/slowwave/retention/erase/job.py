@@ -36,19 +36,19 @@ from slowwave.formats.registry import client_of
 from slowwave.formats.sessions import StoredSession
 from slowwave.formats.writing import Target
 from slowwave.locks import remove_leftovers
+from slowwave.memory import Evidence, iso, name_from_json
 from slowwave.memory.candidates import read_candidates
+from slowwave.memory.delivery import REFUSED, Placed, Register, placed_of, read_register
 from slowwave.memory.delivery.files import author_of, has_git, refresh, tracked
 from slowwave.memory.delivery.hooks import prune_tables
-from slowwave.memory.delivery.register import REFUSED, Placed, Register, placed_of, read_register
 from slowwave.memory.delivery.sections import MARKDOWN, section_in
 from slowwave.memory.folder import OWN_FOLDER
 from slowwave.memory.ledger import VERSION, Event, read_ledger
-from slowwave.memory.model import Evidence, iso, name_from_json
 from slowwave.memory.team import parsed, shared_files, shared_folder
 from slowwave.memory.transaction import recover
 from slowwave.quantities import counted
 from slowwave.report import Item, Report
-from slowwave.retention.erase.eraser import Eraser
+from slowwave.retention.erase import Eraser
 from slowwave.retention.erase.mask import STUCK, Place, marked, overwritten
 from slowwave.retention.erase.memory import OwnFile, apply_own, caches, plan_own, with_event
 from slowwave.retention.erase.places import (
@@ -104,8 +104,8 @@ from slowwave.retention.holds import (
 from slowwave.stores.archive.pack import Pack, PackedSession, rewrite
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.projects import Project
+from slowwave.stores.roots import writer_for
 from slowwave.stores.trash import belongings_of, ids_in, trash_folder, trash_items
-from slowwave.stores.writers import writer_for
 
 
 def erase_project(project: Project, eraser: Eraser) -> Report:
@@ -364,9 +364,8 @@ def erase_from_lost(memories: Collection[Path], eraser: Eraser) -> None:
 def erase_from_shared(project: Project, eraser: Eraser) -> None:
     """Take out of a repository the files of this person's shared memories that hold what must go.
 
-    Those of others stay, since their nights would write them again, and so does what is in git's history.
-
-    Raises OSError: a file cannot be read or removed.
+    Those of others stay, since their nights would write them again, and so does what is in git's history. Raises
+    OSError: a file cannot be read or removed.
     """
     try:
         folder = shared_folder(project.root, eraser.settings.memory.shared)
@@ -430,9 +429,8 @@ def _section(path: Path) -> bytes | None:
 def finish(projects: Sequence[Project], eraser: Eraser, more: Sequence[Path] = ()) -> Report:
     """Take what must go out of what belongs to no project.
 
-    ``more``: folders of a scheduler's own files, with databases that nobody else writes.
-
-    Raises OSError: a folder cannot be written.
+    ``more``: folders of a scheduler's own files, with databases that nobody else writes. Raises OSError: a folder
+    cannot be written.
     """
     state, data = state_folder(eraser.environ), data_folder(eraser.environ)
     others = [scheduler_folder(eraser.environ)]
@@ -504,9 +502,8 @@ def _recorded(memories: Collection[Path]) -> Ranges:
 def refuse_held(projects: Sequence[Project], eraser: Eraser) -> None:
     """Let no session go of which a copy in the trash or the archive is held; asked before anything is done.
 
-    What rests on held sessions stays as well, so that all of them are known from here on.
-
-    Raises CorruptStateError: a manifest of the trash does not parse; OSError: the trash or the archive cannot be read.
+    What rests on held sessions stays as well, so that all of them are known from here on. Raises CorruptStateError: a
+    manifest of the trash does not parse; OSError: the trash or the archive cannot be read.
     """
     eraser.across.held.update(*held_sessions(eraser.holds, projects, eraser.environ).values())
     for _, facts in list(put_by(eraser.environ)) if eraser.holds and eraser.across.sessions else ():
@@ -762,9 +759,8 @@ def held_sessions(
 ) -> dict[str, set[str]]:
     """Return the ids of the sessions that each hold holds, by its own id; what cannot be read is held, too.
 
-    Sub-agents count as sessions: they are held with the session that they go with.
-
-    Raises CorruptStateError: a manifest of the trash does not parse; OSError: the trash or the archive cannot be read.
+    Sub-agents count as sessions: they are held with the session that they go with. Raises CorruptStateError: a manifest
+    of the trash does not parse; OSError: the trash or the archive cannot be read.
     """
     found: dict[str, set[str]] = {hold.id: set() for hold in holds}
     if not holds:

@@ -147,10 +147,9 @@ ONLY_READ = "what is packed in it holds what must go, in a form that is not pack
 def overwritten(data: bytes, what: What, *, packed: bool | None = None) -> Masked:
     """Return data with all that must go overwritten, also what stands on several lines, and where it was.
 
-    ``data``: the content of a file; ``packed``: it is packed by zstd; by default its first bytes tell.
-
-    Raises RefusedError: what is packed is damaged, so that nobody can look into it; or it holds what must go and is
-    packed by something else than zstd or gzip, or packed twice.
+    ``data``: the content of a file; ``packed``: it is packed by zstd; by default its first bytes tell. Raises
+    RefusedError: what is packed is damaged, so that nobody can look into it; or it holds what must go and is packed by
+    something else than zstd or gzip, or packed twice.
     """
     if packed if packed is not None else data.startswith(ZSTD):
         found = masked(_plain(unpacked(data), what), what)

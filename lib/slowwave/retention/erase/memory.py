@@ -12,18 +12,16 @@ from msgspec.structs import replace as replace_fields
 
 from slowwave.errors import MovedError, RefusedError
 from slowwave.files import ASKS, REPORT, at_fault_point, atomic_write, file_bytes, fsync_folder
+from slowwave.memory import Candidate, name_to_json
 from slowwave.memory.authors import FILE as WRITES
 from slowwave.memory.book import replay
+from slowwave.memory.candidates import EXTRACTED, candidate_line, read_candidates, read_shown, remove_lines
 from slowwave.memory.candidates import FILE as CANDIDATES
-from slowwave.memory.candidates import candidate_line, read_candidates
-from slowwave.memory.extracted import FILE as EXTRACTED
-from slowwave.memory.extracted import SHOWN_FILE as SHOWN
-from slowwave.memory.extracted import read_shown, remove_lines
+from slowwave.memory.candidates import SHOWN_FILE as SHOWN
 from slowwave.memory.folder import OWN_FOLDER, digest
 from slowwave.memory.ledger import FILE as LEDGER_FILE
 from slowwave.memory.ledger import PATH as LEDGER
 from slowwave.memory.ledger import Event, encode_events, line_hash, parse_ledger, read_ledger
-from slowwave.memory.model import Candidate, name_to_json
 from slowwave.memory.pages import statements
 from slowwave.memory.transaction import Change, commit
 from slowwave.retention.erase.mask import STUCK, Masked, Place, marked, overwritten
@@ -90,9 +88,8 @@ def plan_own(
 ) -> list[OwnFile]:
     """Return which files below a folder change; ``hashes`` gets the old and new hashes of lines and files.
 
-    Files of hashes come last: by then every new hash is known. Transcripts in the trash keep their length.
-
-    Raises CorruptStateError: the ledger is damaged.
+    Files of hashes come last: by then every new hash is known. Transcripts in the trash keep their length. Raises
+    CorruptStateError: the ledger is damaged.
     """
     changed: dict[Path, OwnFile] = {}
     for path in _files(folder, but):

@@ -33,7 +33,7 @@ from slowwave.locks import remove_leftovers
 from slowwave.memory.folder import OWN_FOLDER, global_folder
 from slowwave.quantities import counted
 from slowwave.report import NOT_SEARCHED, Item
-from slowwave.retention.erase.eraser import Eraser, Names
+from slowwave.retention.erase import Eraser, Names
 from slowwave.retention.erase.mask import STUCK, Place, is_packed, layers, overwritten
 from slowwave.retention.erase.subjects import What
 from slowwave.retention.erase.transcripts import FilePlan, Line, drop_lines, lines_of, plain_bytes, plan_file
@@ -85,9 +85,8 @@ def clean_database(
     """Overwrite what must go from every table of a database, and write it anew; return what that was.
 
     ``alone``: nobody else may have it open; without it another process may, and is waited for; ``before``: is told of
-    the changed rows right before they count.
-
-    Raises RefusedError: somebody has it open or locked, the disk is full, or it is damaged; it is as it was.
+    the changed rows right before they count. Raises RefusedError: somebody has it open or locked, the disk is full, or
+    it is damaged; it is as it was.
     """
     found = Found()
     try:
@@ -209,10 +208,7 @@ class Value:
 
 
 def changed_values(database: sqlite3.Connection, what: What) -> Iterator[Value]:
-    """Yield every value that must change, or cannot.
-
-    Raises sqlite3.Error: the database is damaged.
-    """
+    """Yield every value that must change, or cannot. Raises sqlite3.Error: the database is damaged."""
     for table in _tables(database):
         # all of a table before the first of it changes: a row that moved would come again
         yield from list(_of_table(database, table, what))
@@ -330,9 +326,7 @@ def names_in(settings: Settings, environ: Mapping[str, str]) -> Names:
 def memories_in(settings: Settings, environ: Mapping[str, str]) -> set[Path]:
     """Return the memory folders that lie where the settings put those of projects without a folder of their own.
 
-    They are found whether or not a session of their project is left.
-
-    Raises SettingsError: a template is malformed.
+    They are found whether or not a session of their project is left. Raises SettingsError: a template is malformed.
     """
     data = data_folder(environ)
     found = {path.parent.parent for path in data.rglob(f"{OWN_FOLDER}/*.jsonl")} if data.is_dir() else set[Path]()

@@ -25,8 +25,8 @@ import msgspec
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from slowwave.errors import UsageError
+from slowwave.secrets import Redactor
 from slowwave.secrets.finder import find_secrets
-from slowwave.secrets.redactor import Redactor
 from slowwave.secrets.rules import Finding
 
 # both alphabets, broken into lines as programs print it, with the escapes that JSON gives to a line end and a slash
@@ -365,11 +365,7 @@ class Hit(NamedTuple):
 class Pattern:
     """An expression; after it took too long once it is not tried again.
 
-    Args:
-        text: the expression.
-
-    Raises:
-        UsageError: it is none, or fits an empty text.
+    ``text``: the expression. Raises UsageError: it is none, or fits an empty text.
     """
 
     def __init__(self, text: str) -> None:
@@ -433,10 +429,7 @@ class Subjects:
         return f"[erased:pattern:{self._redact.fingerprint(pattern.text)}]"
 
     def hits(self, data: bytes) -> Sequence[Hit]:
-        """Return where subjects stand in ``data``.
-
-        Raises UsageError: a pattern takes too long for it.
-        """
+        """Return where subjects stand in ``data``. Raises UsageError: a pattern takes too long for it."""
         found = sorted(self._hits(data), key=lambda hit: (hit.start, -hit.stop))
         apart: list[Hit] = []
         for hit in found:

@@ -19,15 +19,15 @@ import msgspec
 from slowwave.context import Clock
 from slowwave.errors import MovedError, NotFoundError, SlowwaveError, UnreadableError
 from slowwave.files import archive_folder, file_bytes, replacement, write_all
+from slowwave.formats import Problem
 from slowwave.formats.changes import FileState, copy_range, file_state
 from slowwave.formats.database import RowReader
 from slowwave.formats.lines import PACKED, open_plain, raw_lines
-from slowwave.formats.model import Problem
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
 from slowwave.journal import Form, Journal, name_for, outcome
 from slowwave.locks import locked_file
-from slowwave.memory.model import name_from_json, name_to_json
+from slowwave.memory import name_from_json, name_to_json
 from slowwave.retention.audit import AuditLog, Entry
 from slowwave.retention.erase.mask import STUCK, Place, masked
 from slowwave.retention.erase.subjects import What
@@ -85,9 +85,8 @@ class FilePlan:
 def plan_file(path: Path, what: What, *, whole: bool = False) -> FilePlan:
     """Return which lines of a file hold what must go, and what they become.
 
-    ``whole``: it is no file of records, so that what must go may stand on several lines.
-
-    Raises UnreadableError: the file cannot be read.
+    ``whole``: it is no file of records, so that what must go may stand on several lines. Raises UnreadableError: the
+    file cannot be read.
     """
     plan = FilePlan(path, file_state(path))
     for number, (offset, line) in enumerate(_lines(path, whole=whole), 1):
@@ -288,7 +287,7 @@ def _stands(journal: Renewed) -> bool:
 
 
 def stands(name: str, size: int, digest: str) -> bool:
-    """Say whether a file, as :mod:`slowwave.memory.model` spells it, begins with the plain bytes that it was to get."""
+    """Say whether a file, as :mod:`slowwave.memory` spells it, begins with the plain bytes that it was to get."""
     try:
         return outcome(BytesIO(plain_bytes(Path(name_from_json(name)))), 0, size, digest) in ("written", "followed")
     except (UnreadableError, OSError):
@@ -321,10 +320,9 @@ REASON = "erased"
 def remove_for_good(session: StoredSession, environ: Mapping[str, str], clock: Clock, run: str) -> TrashItem:
     """Remove a session with all that its client keeps of it, and return what went.
 
-    It passes through the trash, which survives a kill; the next run frees what is left there.
-
-    Raises RefusedError: a client has it open, a fork needs it, or it changed; UsageError: only its client can remove
-    it; OSError: something cannot be moved.
+    It passes through the trash, which survives a kill; the next run frees what is left there. Raises RefusedError: a
+    client has it open, a fork needs it, or it changed; UsageError: only its client can remove it; OSError: something
+    cannot be moved.
     """
     trash = trash_folder(environ)
     item = remove(plan_removal(as_found(session), environ, clock), trash, clock, reason=REASON)
@@ -346,10 +344,7 @@ def unknown(names: Iterable[str], projects: Iterable[Project], environ: Mapping[
 
 
 def in_trash(sessions: Collection[str], environ: Mapping[str, str]) -> list[TrashItem]:
-    """Return what lies in the trash of these sessions.
-
-    Raises CorruptStateError: a manifest does not parse.
-    """
+    """Return what lies in the trash of these sessions. Raises CorruptStateError: a manifest does not parse."""
     return [item for item in trash_items(trash_folder(environ)) if item.session in sessions]
 
 

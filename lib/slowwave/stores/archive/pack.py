@@ -140,10 +140,8 @@ class Pack:
         """Put the plain bytes of a file into ``buffer``, chunk after chunk, and yield how many they are.
 
         It is for reading much: blocks that are new for every chunk take a fifth longer, since the kernel clears them.
-
-        ``buffer``: as ``buffer_for`` makes it; the next chunk overwrites it.
-
-        Raises CorruptStateError: a frame is not what was written.
+        ``buffer``: as ``buffer_for`` makes it; the next chunk overwrites it. Raises CorruptStateError: a frame is not
+        what was written.
         """
         place = file.start
         decompressor = self._decompressor(shared=file.shared)
@@ -154,20 +152,14 @@ class Pack:
                 place += packed
 
     def raw(self, offset: int, length: int) -> bytes:
-        """Return bytes of the pack as they are.
-
-        Raises CorruptStateError: it ends before.
-        """
+        """Return bytes of the pack as they are. Raises CorruptStateError: it ends before."""
         data = os.pread(self._fd, length, offset)
         if len(data) != length:
             raise CorruptStateError(self.path, f"ends within the bytes at {offset}", REMEDY)
         return data
 
     def dictionary(self) -> bytes:
-        """Return the dictionary that small files share.
-
-        Raises CorruptStateError: it is damaged.
-        """
+        """Return the dictionary that small files share. Raises CorruptStateError: it is damaged."""
         offset, length = self.table.dictionary
         try:
             return zstandard.ZstdDecompressor().decompress(self.raw(offset, length))
@@ -265,10 +257,7 @@ def may_name(data: bytes, text: str) -> bool:
 
 
 def decoded(data: bytes) -> Table:
-    """Return the table that ``encoded`` wrote.
-
-    Raises NewerError: a newer version wrote it; ValueError: it is none.
-    """
+    """Return the table that ``encoded`` wrote. Raises NewerError: a newer version wrote it; ValueError: it is none."""
     try:
         # many times as fast; names that are not UTF-8, and what a newer version wrote, it leaves to the other reader
         table = msgspec.json.decode(data, type=Table)
@@ -509,10 +498,9 @@ ChangeFile = Callable[[str, bytes], bytes]
 def rewrite(path: Path, keep: Keep, change: ChangeFile | None = None) -> None:
     """Leave out of a pack what does not stay, and change its files where that is asked for.
 
-    A pack in which nothing stays is removed, one that keeps all untouched. Places, modes and times stay.
-
-    Raises CorruptStateError: it is damaged, or what was written is not read back; it is as it was; OSError: the new
-    pack cannot be written; the old one is as it was.
+    A pack in which nothing stays is removed, one that keeps all untouched. Places, modes and times stay. Raises
+    CorruptStateError: it is damaged, or what was written is not read back; it is as it was; OSError: the new pack
+    cannot be written; the old one is as it was.
     """
     with Pack(path) as old:
         kept = [left for session in old.table.sessions if (left := keep(session)) is not None]

@@ -82,9 +82,8 @@ class Shelf:
     def sessions(self, about: str = "") -> Iterator[Shelved]:
         """Yield every archived session, pack by pack; one that was archived twice comes twice.
 
-        ``about``: packs in which this text, for example an id, surely does not stand may be left out.
-
-        Raises UnreadableError: the folder cannot be listed.
+        ``about``: packs in which this text, for example an id, surely does not stand may be left out. Raises
+        UnreadableError: the folder cannot be listed.
         """
         self.problems = []
         packs = self.packs()
@@ -127,10 +126,9 @@ class Shelf:
     def restore(self, one: tuple[Path, PackedSession]) -> list[str]:
         """Put everything of a session back where it was, with its modes and times, and return what is worth a word.
 
-        The pack keeps its copy. Calling it again after a kill goes on.
-
-        Raises RefusedError: something else lies at one of the places; nothing was written; CorruptStateError: the pack
-        is damaged; nothing was written; OSError: something cannot be written.
+        The pack keeps its copy. Calling it again after a kill goes on. Raises RefusedError: something else lies at one
+        of the places; nothing was written; CorruptStateError: the pack is damaged; nothing was written; OSError:
+        something cannot be written.
         """
         from slowwave.formats.notes import put_back as put_notes_back  # noqa: PLC0415 - only restoring needs it
 
@@ -141,10 +139,9 @@ class Shelf:
         """Take sessions out of all packs for good, with what was archived of their sub-agents.
 
         A sub-agent that is named itself goes alone. Each pack changes in one step; calling it again after a kill goes
-        on. What a killed process left beside the packs goes, too.
-
-        Raises CorruptStateError: a pack that would have to change is damaged, or was not read back as it was written;
-        those before it have changed; OSError: a pack cannot be written.
+        on. What a killed process left beside the packs goes, too. Raises CorruptStateError: a pack that would have to
+        change is damaged, or was not read back as it was written; those before it have changed; OSError: a pack cannot
+        be written.
         """
         if not self.folder.is_dir():
             return
@@ -168,10 +165,7 @@ class Shelf:
         return found
 
     def clear_away(self) -> None:
-        """Remove what killed processes left beside the packs.
-
-        Raises OSError: it cannot be removed.
-        """
+        """Remove what killed processes left beside the packs. Raises OSError: it cannot be removed."""
         if self.folder.is_dir():
             with self._alone():
                 pass
@@ -239,10 +233,8 @@ def kept_row(row: SessionRow) -> dict[str, Any]:
 def with_rows(session: PackedSession, paths: Sequence[Path], rows: "RowsByPath") -> PackedSession:
     """Return a session with the rows of all sessions that go with its files.
 
-    Args:
-        session: what is to be packed.
-        paths: everything of it in the file system.
-        rows: a listing, before anything is moved.
+    ``session``: what is to be packed. ``paths``: everything of it in the file system. ``rows``: a listing, before
+    anything is moved.
     """
     own: dict[str, Any] = {}
     inside: list[dict[str, Any]] = []
@@ -425,8 +417,7 @@ def original_of(place: Path) -> Path:
 class PackedPlaces:
     """The files in the packs of some folders; a pack that is damaged holds none.
 
-    Args:
-        folders: where packs lie; folders without any are passed over, and so are databases in their place.
+    ``folders``: where packs lie; folders without any are passed over, and so are databases in their place.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -528,10 +519,7 @@ def pack_name(run_id: str) -> str:
 
 
 def rescue_packs(archive: Path) -> list[Path]:
-    """Return these packs.
-
-    Raises UnreadableError: the archive cannot be listed.
-    """
+    """Return these packs. Raises UnreadableError: the archive cannot be listed."""
     names = ((path, path.name.removesuffix(SUFFIX).rpartition("-")[0]) for path in Shelf(archive).packs())
     return [path for path, name in names if name.endswith(f"-{_NAME}")]
 

@@ -20,15 +20,15 @@ from msgspec.structs import replace
 
 from slowwave.errors import UnreadableError
 from slowwave.files import archive_folder, state_folder
+from slowwave.formats import REFUSALS, Injected, Message, SessionFiles, Text
 from slowwave.formats.client import LaterDialect, RecordDialect
 from slowwave.formats.lines import hash_before, read_records, relaxed_collector
 from slowwave.formats.messages import without_reminders
-from slowwave.formats.model import REFUSALS, Injected, Message, SessionFiles, Text
 from slowwave.formats.registry import by_name, client_of
 from slowwave.formats.sessions import SUFFIX
+from slowwave.secrets import NAMELESS
 from slowwave.secrets.blocklist import ERASED, Blocked
-from slowwave.secrets.redactor import NAMELESS
-from slowwave.stores.archive.sessions import laid_out
+from slowwave.stores.archive import laid_out
 from slowwave.stores.archive.shelf import Shelf, Shelved
 from slowwave.stores.catalogue import Cache, is_damage, remove_cache
 from slowwave.stores.roots import session_of_path
@@ -61,10 +61,7 @@ def index_path(environ: Mapping[str, str]) -> Path:
 
 
 def open_index(path: Path, warnings: list[str]) -> sqlite3.Connection:
-    """Return the open index at ``path``.
-
-    Raises UnreadableError: no index can be kept there.
-    """
+    """Return the open index at ``path``. Raises UnreadableError: no index can be kept there."""
     try:
         database = _CACHE.open(path, warnings)
     except (OSError, sqlite3.Error) as error:
@@ -171,10 +168,7 @@ def packed(said: list[Said]) -> bytes:
 
 
 def unpacked(body: Any) -> list[Said]:
-    """Return the messages in what the index kept.
-
-    Raises CorruptSegmentError: it is damaged.
-    """
+    """Return the messages in what the index kept. Raises CorruptSegmentError: it is damaged."""
     import zlib  # noqa: PLC0415 - a listing needs no compression
 
     try:
@@ -227,14 +221,10 @@ class Refreshed:
 class SearchIndex:
     """The words of every session on this machine.
 
-    Args:
-        path: the database; its folder is made when it is missing.
-        warnings: what went wrong with the index itself, or with a session, is appended here.
-        environ: names the archive, when archived sessions are searched, too.
-        blocked: what was erased, and is not found where it is there again.
-
-    Raises:
-        UnreadableError: no index can be kept there.
+    ``path``: the database; its folder is made when it is missing. ``warnings``: what went wrong with the index itself,
+    or with a session, is appended here. ``environ``: names the archive, when archived sessions are searched, too.
+    ``blocked``: what was erased, and is not found where it is there again. Raises UnreadableError: no index can be kept
+    there.
     """
 
     def __init__(
@@ -279,9 +269,8 @@ class SearchIndex:
         """Bring the index up to these sessions; those that are no more leave it.
 
         ``rows``: a listing without filters, so that everything in the folders of its sessions is in it; ``waiting``:
-        told how many bytes belong to sessions that must be looked into, before that is done.
-
-        Raises UnreadableError: the index cannot be written, for example since the disk is full.
+        told how many bytes belong to sessions that must be looked into, before that is done. Raises UnreadableError:
+        the index cannot be written, for example since the disk is full.
         """
         try:
             return self._refresh(rows, waiting)
@@ -585,10 +574,7 @@ def stamp(row: SessionRow, at: tuple[int, int, int, int]) -> bytes:
 
 
 def files_of(row: SessionRow) -> SessionFiles:
-    """Return the files of a session in reading order.
-
-    Raises UnreadableError: its file is gone.
-    """
+    """Return the files of a session in reading order. Raises UnreadableError: its file is gone."""
     if row.parts < 2 or not row.path.endswith(SUFFIX):  # noqa: PLR2004 - one file
         return SessionFiles(row.id, (Path(row.path),))
     found = session_of_path(Path(row.path))
@@ -617,10 +603,7 @@ class ArchivedSources:
         return key in self._known
 
     def stamp_of(self, row: SessionRow) -> bytes:
-        """Return the stamp of a session in the archive.
-
-        Raises UnreadableError: it is there no longer.
-        """
+        """Return the stamp of a session in the archive. Raises UnreadableError: it is there no longer."""
         one, _ = self._found(row)
         first = next((file for file in one.session.files if file.path == row.path), None)
         return stamp(row, (first.size, first.mtime_ns, 0, 0) if first else (0, 0, 0, 0))

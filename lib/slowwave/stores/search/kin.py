@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from slowwave.errors import UnreadableError
+from slowwave.formats import REFUSALS, Message, Problem, SessionFiles, Transcript, clean, parse_time
 from slowwave.formats.claude import FOLDER_OF_PROJECT, ProjectFolder
 from slowwave.formats.codex.dialect import CodexTranscript
-from slowwave.formats.model import REFUSALS, Message, Problem, SessionFiles, Transcript, clean, parse_time
 from slowwave.formats.registry import CLIENTS, by_name, client_of
 from slowwave.formats.sessions import SIDE_FOLDER, SUFFIX, Place, StoreProblem, Walk
 from slowwave.stores.catalogue import Catalogue, shown_of

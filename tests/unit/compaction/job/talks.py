@@ -12,7 +12,7 @@ from slowwave.compaction.book import Compacting
 from slowwave.compaction.story import compact_sessions
 from slowwave.compaction.summary import Summarise, by_ledger
 from slowwave.context import FixedClock
-from slowwave.formats.model import Message, SessionFiles, Text, ToolCall
+from slowwave.formats import Message, SessionFiles, Text, ToolCall
 from slowwave.formats.registry import by_name, read_for_context
 from slowwave.formats.sessions import StoredSession
 from slowwave.library import Sessions

@@ -33,7 +33,7 @@ def test_the_configuration_of_the_specification(tmp_path: Path):
     transcript = tmp_path / "sessions" / "01ARZ3NDEKTSV4RRFFQ69G5FAV" / "session.jsonl"
     config = written(
         tmp_path / "config.yaml",
-        "model: m\ncompaction:\n  enabled: false\n  reserve_tokens: 150000\n  keep_recent_tokens: 40000\n",
+        "slowwave.formats: m\ncompaction:\n  enabled: false\n  reserve_tokens: 150000\n  keep_recent_tokens: 40000\n",
     )
     assert chosen_by_client("ulid", transcript, "") == Chosen(str(config), 150_000, 40_000)
 

@@ -9,7 +9,7 @@ import pytest
 from slowwave.compaction import items
 from slowwave.compaction.items import read_session
 from slowwave.compaction.tokens import CODEX
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from tests.unit.formats import codex_files
 
 COUNTED = {"last_token_usage": {"input_tokens": 900, "output_tokens": 100, "total_tokens": 1_000}}

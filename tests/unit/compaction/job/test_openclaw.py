@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from slowwave.compaction.book import flush_refusal, note_compaction, note_flush, save_memories, soft_tokens
 from slowwave.compaction.story import compact_sessions
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Item, Report
 from slowwave.stores.projects import Project

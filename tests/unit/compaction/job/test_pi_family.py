@@ -12,7 +12,7 @@ from slowwave.compaction.items import read_session
 from slowwave.compaction.plan import due
 from slowwave.compaction.story import compact_one, compact_sessions
 from slowwave.errors import UsageError
-from slowwave.formats.model import SessionFiles, ToolResult
+from slowwave.formats import SessionFiles, ToolResult
 from slowwave.formats.registry import by_name
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Report

@@ -25,7 +25,7 @@ from pathlib import Path
 from slowwave.compaction.plan import planned
 from slowwave.compaction.items import read_session
 from slowwave.compaction.plan import Budget
-from slowwave.formats.model import SessionFiles
+from slowwave.formats import SessionFiles
 
 dialect, path = sys.argv[1], Path(sys.argv[2])
 planned(read_session(dialect, SessionFiles(path.stem, (path,))), Budget())

@@ -12,7 +12,7 @@ from slowwave.compaction.files import NO_FILES, of_lists
 from slowwave.compaction.story import compact_one
 from slowwave.compaction.summary import Gone, Summary, by_ledger
 from slowwave.errors import UsageError
-from slowwave.formats.model import Message
+from slowwave.formats import Message
 from slowwave.formats.sessions import StoredSession
 from slowwave.report import Item, Report
 from tests.unit.compaction.job.talks import IDS, KEEPING, NOW, WRITTEN, Talk, compacted, job

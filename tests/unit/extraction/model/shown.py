@@ -6,12 +6,12 @@ from pathlib import Path
 from slowwave.extraction.model.material import Passage, passages_of
 from slowwave.extraction.model.verification import Accepted, Checks, Verified, accepted
 from slowwave.formats.registry import by_name
+from slowwave.memory import Candidate, CandidateOrigin, Category, SessionRef, name_to_json
 from slowwave.memory.book import Memory
 from slowwave.memory.ledger import Sighting
-from slowwave.memory.model import Candidate, CandidateOrigin, Category, SessionRef, name_to_json
 from slowwave.models.base import Answer, Usage
 from slowwave.reading.session import read
-from slowwave.secrets.redactor import NAMELESS, Redactor
+from slowwave.secrets import NAMELESS, Redactor
 from tests.unit.extraction.talk import Talk
 
 

@@ -8,7 +8,7 @@ import pytest
 from slowwave.extraction.model.questions import judged, question
 from slowwave.extraction.model.verification import FAILED, PROVEN, TASK, UNJUDGED, Verified
 from slowwave.models.base import Answer, MalformedAnswerError, Usage
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from slowwave.settings import ConsolidationSettings
 from tests.model_server.nights import by_model, fact, night, talk, told
 from tests.model_server.scripted import Reply, error, note, said, serving

@@ -6,7 +6,7 @@ from slowwave.extraction.model.prompts import instructions_of, known_of
 from slowwave.extraction.model.verification import Accepted
 from slowwave.memory.book import Book
 from slowwave.models.base import estimated_tokens
-from slowwave.secrets.redactor import NAMELESS
+from slowwave.secrets import NAMELESS
 from tests.model_server.scripted import note
 from tests.unit.consolidation.nights import said
 from tests.unit.extraction.model.shown import checks_of, memory, verified

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from slowwave.extraction.model.job import LEFT
+from slowwave.memory import DROPS, Replaces, name_from_json
 from slowwave.memory.candidates import candidates_path, read_candidates
-from slowwave.memory.model import DROPS, Replaces, name_from_json
 from slowwave.settings import Settings
 from tests.model_server.nights import by_model, candidates, fact, memory, night, offline, talk, told
 from tests.model_server.scripted import Reply, error, note, notes, number_of, said, serving

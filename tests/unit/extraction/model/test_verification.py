@@ -13,9 +13,9 @@ from slowwave.extraction.model.quotations import (
     stands_in,
 )
 from slowwave.extraction.model.verification import FROM_OUTSIDE, TASK, UNJUDGED
-from slowwave.memory.model import DROPS, QUOTED, RETRACTS, Replaces
+from slowwave.memory import DROPS, QUOTED, RETRACTS, Replaces
+from slowwave.secrets import Redactor
 from slowwave.secrets.blocklist import Blocked, Kept, phrase_of
-from slowwave.secrets.redactor import Redactor
 from slowwave.shell.mentioned import outside
 from tests.model_server.scripted import note
 from tests.unit.consolidation.nights import said

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from slowwave.jobs.backfill.run import run_backfill
+from slowwave.jobs.backfill import run_backfill
 from slowwave.jobs.parameters import BackfillParameters, ExtractParameters, run_of
 from slowwave.jobs.story import run_job
 from slowwave.report import Report

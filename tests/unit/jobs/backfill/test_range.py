@@ -242,9 +242,9 @@ def test_what_could_not_be_read_is_set_aside_and_read_when_asked_for(tmp_path: P
 
 def test_a_session_that_changes_after_the_plan_is_left_to_the_night(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     world = filled(tmp_path)
-    from slowwave.jobs.backfill import run  # noqa: PLC0415 - patched right here
+    from slowwave.jobs import backfill  # noqa: PLC0415 - patched right here
 
-    begin = run.begin
+    begin = backfill.begin
 
     def and_then(*given: object) -> object:
         begun = begin(*given)  # pyright: ignore[reportArgumentType]
@@ -252,7 +252,7 @@ def test_a_session_that_changes_after_the_plan_is_left_to_the_night(tmp_path: Pa
             file.write(b"{}\n")
         return begun
 
-    monkeypatch.setattr(run, "begin", and_then)
+    monkeypatch.setattr(backfill, "begin", and_then)
     report = world.backfill()
     assert (report.counts["moved"], report.counts["extracted"]) == (1, 11)
     assert "4" not in read_of(world)
@@ -260,15 +260,15 @@ def test_a_session_that_changes_after_the_plan_is_left_to_the_night(tmp_path: Pa
 
 def test_what_a_night_reads_meanwhile_is_not_taken_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     world = filled(tmp_path)
-    from slowwave.jobs.backfill import run  # noqa: PLC0415 - patched right here
+    from slowwave.jobs import backfill  # noqa: PLC0415 - patched right here
 
-    land = run.land_shard
+    land = backfill.land_shard
 
     def after_a_night(*given: object) -> Report:
         world.extract(project="p1")
         return land(*given)  # pyright: ignore[reportArgumentType]
 
-    monkeypatch.setattr(run, "land_shard", after_a_night)
+    monkeypatch.setattr(backfill, "land_shard", after_a_night)
     report = world.backfill()
     assert report.counts["read_meanwhile"] == 6
     for folder in world.store.glob("*/memory"):

@@ -10,9 +10,8 @@ import pytest
 
 from slowwave.errors import UsageError
 from slowwave.jobs import portions
-from slowwave.jobs.backfill import plan, shard
+from slowwave.jobs.backfill import begin, plan, shard
 from slowwave.jobs.backfill.folder import Folder
-from slowwave.jobs.backfill.run import begin
 from slowwave.jobs.backfill.shard import Deaths, reading
 from tests.unit.jobs.backfill.rig import World, filled
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slowwave.cli import main
-from slowwave.memory.foreign import read_foreign
+from slowwave.memory.provenance import read_foreign
 from tests.unit.extraction.talk import CWD, Talk
 from tests.unit.memory.provenance.homes import EVIL, TABS, Home
 

@@ -11,7 +11,7 @@ from slowwave.cli import main
 from slowwave.consolidation.team import propose
 from slowwave.errors import DONE
 from slowwave.memory.book import Memory, read_book
-from slowwave.memory.foreign import ForeignBook, ForeignLine, Provenance, Source, write_foreign
+from slowwave.memory.provenance import ForeignBook, ForeignLine, Provenance, Source, write_foreign
 from tests.unit.consolidation.dreams import House
 from tests.unit.extraction.talk import CWD, RULES, Talk
 from tests.unit.memory.provenance.homes import Home

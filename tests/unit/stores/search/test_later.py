@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from slowwave.formats.model import Message, SessionFiles
+from slowwave.formats import Message, SessionFiles
 from slowwave.formats.registry import by_name
 from slowwave.stores.search.index import later_messages, mark_of, said_in
 from tests.unit.formats import codex_files, pi_files

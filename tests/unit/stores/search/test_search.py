@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from slowwave.stores.catalogue import Catalogue, catalogue_path
 from slowwave.stores.discovery import list_sessions
+from slowwave.stores.search import Hit, search
 from slowwave.stores.search.index import Refreshed, SearchIndex, index_path
-from slowwave.stores.search.ranking import Hit, search
 from slowwave.stores.search.words import Term, folded, terms_of
 from slowwave.stores.summary import SessionRow
 from tests.unit.formats import codex_files, opencode_files, pi_files
@@ -182,7 +182,7 @@ def test_a_long_query_counts_up_to_its_limit():
 
 
 def test_a_word_that_is_everywhere_counts_for_nothing_beside_a_rarer_one(store: Store, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("slowwave.stores.search.ranking._MANY", 2)
+    monkeypatch.setattr("slowwave.stores.search._MANY", 2)
     for name in ("a", "b", "c"):
         store.session(name, "the usual words", "indeed")
     store.session("d", "the walrus", "indeed")

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from slowwave.errors import NotFoundError, UsageError
+from slowwave.formats import Text, ToolCall
 from slowwave.formats.claude import write as writing
-from slowwave.formats.model import Text, ToolCall
 from slowwave.formats.writing import Compaction
 from slowwave.library import Sessions
 from tests.unit.stores.store_builder import add, claude, write

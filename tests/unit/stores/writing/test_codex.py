@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from slowwave.errors import NotFoundError, UsageError
+from slowwave.formats import Text, Thinking, ToolCall
 from slowwave.formats.codex import write as codex
-from slowwave.formats.codex.messages import SUMMARY_PREFIX
-from slowwave.formats.model import Text, Thinking, ToolCall
+from slowwave.formats.codex.records import SUMMARY_PREFIX
 from slowwave.formats.writing import Compaction
 from slowwave.library import Sessions
 from tests.unit.formats import codex_files

@@ -10,9 +10,9 @@ import pytest
 
 from slowwave.context import FixedClock
 from slowwave.errors import NotFoundError, UsageError
+from slowwave.formats import SessionFiles
 from slowwave.formats.codex.dialect import CODEX
 from slowwave.formats.codex.write import CodexWriter, ordered_id
-from slowwave.formats.model import SessionFiles
 from slowwave.formats.writing import Draft, Means, Target
 from tests.unit.formats.codex_files import THREAD
 

@@ -15,12 +15,12 @@ import pytest
 from slowwave import files
 from slowwave.context import FixedClock
 from slowwave.errors import MovedError, NotFoundError, RefusedError, UnreadableError, UsageError
+from slowwave.formats import SessionFiles, Text, Thinking, ToolCall
 from slowwave.formats.crabtalk.dialect import CRABTALK
 from slowwave.formats.crabtalk.write import CrabtalkWriter, file_of
 from slowwave.formats.messages import normal_form
-from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
 from slowwave.formats.writing import Compaction, Draft, Means, Target
-from slowwave.stores.writers import writer_for
+from slowwave.stores.roots import writer_for
 
 NOW = datetime(2026, 2, 25, 10, tzinfo=UTC)
 FORK = multiprocessing.get_context("fork")

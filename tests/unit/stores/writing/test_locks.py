@@ -16,8 +16,8 @@ import pytest
 from slowwave.errors import LockHeldError, RefusedError
 from slowwave.formats import codex as client
 from slowwave.formats import locks as openclaw_lock
+from slowwave.formats import millisecond_time
 from slowwave.formats.locks import held_lock, holder, lock_path
-from slowwave.formats.model import millisecond_time
 from slowwave.formats.openclaw import store
 from slowwave.formats.writing import Compaction
 from slowwave.library import Sessions

@@ -13,8 +13,7 @@ from slowwave.errors import NotFoundError, RefusedError, UnreadableError, UsageE
 from slowwave.formats.registry import CLIENTS
 from slowwave.formats.writing import Compaction, Means, checked
 from slowwave.settings import Settings, StoreSettings
-from slowwave.stores.roots import session_of_path
-from slowwave.stores.writers import Writers, folder_for, writable, writer_for
+from slowwave.stores.roots import Writers, folder_for, session_of_path, writable, writer_for
 from tests.unit.formats import opencode_files
 from tests.unit.formats.pi_files import Session
 from tests.unit.stores.store_builder import claude, write

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slowwave.errors import NotFoundError, UnreadableError, UsageError
-from slowwave.formats.model import SessionFiles, Text, ToolCall
+from slowwave.formats import SessionFiles, Text, ToolCall
 from slowwave.formats.pi import write as pi
 from slowwave.formats.pi.dialect import PI, PiTranscript
 from slowwave.formats.writing import Compaction

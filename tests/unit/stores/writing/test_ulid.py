@@ -13,13 +13,13 @@ import pytest
 from slowwave import files
 from slowwave.context import FixedClock
 from slowwave.errors import LockHeldError, NotFoundError, UsageError
-from slowwave.formats.model import SessionFiles, Text, Thinking, ToolCall
+from slowwave.formats import SessionFiles, Text, Thinking, ToolCall
 from slowwave.formats.ulid import write as ulid
 from slowwave.formats.ulid.dialect import ULID, UlidMaker, ulid_time
 from slowwave.formats.ulid.write import UlidWriter
 from slowwave.formats.writing import Compaction, Draft, Means, Target
 from slowwave.locks import locked_file
-from slowwave.stores.writers import writer_for
+from slowwave.stores.roots import writer_for
 
 ID = "01JKQ5W8ZP3V9YB2C4D6E8F0GH"
 OTHER = "01JM2V7Q9N4E8ZC3T6R5W0XKYB"
