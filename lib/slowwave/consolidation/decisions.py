@@ -256,6 +256,8 @@ def _superseded(fact: Fact, winner: Fact, held: Held) -> Operation | None:
         return None
     if winner.is_from_person and not fact.is_from_person:
         reason = f"a person said otherwise: {winner.lead.text[:120]}"
+    elif winner.last_seen < fact.last_seen:
+        reason = f"says no more than: {winner.lead.text[:120]}"
     else:
         when = winner.last_seen[:10] or "later"
         reason = f"newer ({when}): {winner.lead.text[:120]}"
