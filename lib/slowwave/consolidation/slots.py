@@ -9,12 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import cast
 
 from slowwave.consolidation.likeness import NO, Words, meaning_of, parted, words_of
 from slowwave.memory.book import Memory
 from slowwave.memory.model import RETRACTS, Candidate, Category
 from slowwave.shell.commands import CHECKS, commands_of
-from slowwave.shell.purposes import own_tool, variant_of
+from slowwave.shell.purposes import Purpose, own_tool, variant_of
 
 Slot = tuple[str, str]
 NONE: Slot = ("", "")
@@ -187,11 +188,12 @@ def excludes(newer: Slot, older: Slot) -> bool:
         return _covers(_works(newer[1]), _works(older[1]))
     if key == purpose or purpose not in CHECKS:
         return True
-    variants = [{variant for _, variant, _ in _works(value, purpose)} for value in (newer[1], older[1])]
+    calls = (_works(value, cast("Purpose", purpose)) for value in (newer[1], older[1]))
+    variants = [{variant for _, variant, _ in works} for works in calls]
     return variants[0] == variants[1] or not all(variants)
 
 
-def _works(value: str, purpose: str = "") -> list[_Work]:
+def _works(value: str, purpose: Purpose = "") -> list[_Work]:
     """Return what each command of a claim does; of one that nobody knows its words tell it."""
     found: list[_Work] = []
     for command in commands_of(value):
