@@ -298,7 +298,10 @@ class Landing(Batch):
         """Leave out what is about something that was erased since it was read."""
         if self.redact.blocked is None:
             return candidates
-        left = [c for c in candidates if ERASED not in self.redact(f"{c.text} {' '.join(e.quote for e in c.evidence)}")]
+        told = (
+            (c, " ".join([c.text, *(words for e in c.evidence for words in (e.quote, e.shows))])) for c in candidates
+        )
+        left = [c for c, words in told if ERASED not in self.redact(words)]
         self.report.count("about_erased", len(candidates) - len(left))
         return left
 
