@@ -154,6 +154,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("resumed", "run resumed", "runs resumed"),
         ("skipped", "session passed over", "sessions passed over"),
         ("left", "session left", "sessions left"),
+        ("not_added", "session read and not added yet", "sessions read and not added yet"),
         ("would_wait", "session would wait", "sessions would wait"),
         ("read_meanwhile", "session read by another run meanwhile", "sessions read by another run meanwhile"),
         ("beyond_limit", "session beyond the limit", "sessions beyond the limit"),
