@@ -57,8 +57,8 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("erased_sessions", "session that was erased and is there again", "sessions that were erased and are back"),
         (
             "redacted",
-            "secret in a message or command, noted as a mark",
-            "secrets in messages and commands, noted as marks",
+            "secret in a message or command, of which only a mark is kept",
+            "secrets in messages and commands, of which only marks are kept",
         ),
         ("quarantined", "message that tries to steer an agent", "messages that try to steer an agent"),
         ("words_of_others", "statement in somebody else's words", "statements in somebody else's words"),

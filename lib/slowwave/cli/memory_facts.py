@@ -37,14 +37,19 @@ from slowwave.memory.index import by_heading
 from slowwave.memory.ledger import REVIEW, Event, read_ledger, speaker
 from slowwave.memory.model import Candidate, iso
 from slowwave.memory.transaction import recover
-from slowwave.observability.lessons import dreams_of, in_hundred
-from slowwave.quantities import counted, moment
+from slowwave.observability.lessons import dreams_of
+from slowwave.quantities import counted, in_hundred, moment
 from slowwave.secrets.redactor import Redactor, redactor_of
 from slowwave.stores.projects import short_names
 
 # what becomes of a memory, as every other screen calls it
 _NAMES = {"held": "true", "candidates": "noted as", "successor": "replaced by"}
-_STATUS = {"superseded": "replaced", "removed-by-person": "dropped by you", "edited-by-person": "reworded by you"}
+_STATUS = {
+    "active": "believed",
+    "superseded": "replaced",
+    "removed-by-person": "dropped by you",
+    "edited-by-person": "reworded by you",
+}
 # what happened to a memory, by the event of the ledger
 _DID = {
     "add": "new",
@@ -469,12 +474,13 @@ def _why(
     text = f"{harmless(memory.text)}{'' if is_gone else _mark(memory, notes)}"
     yield from wrapped(text, first=first, rest=" " * len(first), width=screen_width())
     status = "taken back" if is_gone else _STATUS.get(memory.status, memory.status)
-    yield f"  {status}, true {_held(memory)}; {worth_keeping(memory.confidence)}"
+    told = f"{status}, true {_held(memory)}; {worth_keeping(memory.confidence)}"
+    yield from wrapped(told, first="  ", rest="  ", width=screen_width())
     yield f"Seen in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
     for sighting in memory.sightings:
         who = speaker(sighting, candidates)
         yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {who}"
-    yield "Evidence:"
+    yield "Evidence, read again just now:"
     yield from _places(evidence, memory.text)
     yield "What happened to it:"
 

@@ -275,7 +275,8 @@ def retention_lines(kept: "Kept") -> Iterator[str]:
     yield ""
     last = f"; last entry in the audit log {short_time(kept.last)}" if kept.last else ""
     trash = f"{counted(kept.trash, 'item')} in the trash ({readable(kept.trash_bytes)})"
-    yield f"Retention: {trash}, {counted(kept.holds, 'hold')}{last}"
+    holds = f", {counted(kept.holds, 'hold')} that keep sessions" if kept.holds else ""
+    yield f"Retention: {trash}{holds}{last}"
     if kept.rescue == OFF:
         yield "  rescue     off (retention.rescue): what clients delete is lost"
     else:
@@ -283,7 +284,8 @@ def retention_lines(kept: "Kept") -> Iterator[str]:
             f", at most {readable(kept.rescue_max_bytes)} (retention.rescue_max_bytes)" if kept.rescue_max_bytes else ""
         )
         so_far = f"{readable(kept.rescued_bytes)} so far" if kept.rescued else "nothing yet"
-        yield f"  rescue     what clients delete within {kept.rescue} is archived first: {so_far}{most}"
+        what = f"what Claude Code or OpenClaw would delete within {kept.rescue} is archived first: {so_far}{most}"
+        yield from wrapped(what, first="  rescue     ", rest=" " * 13, width=screen_width())
     if kept.problem:
         yield f"  {bad('problem')}    {kept.problem}"
 

@@ -228,7 +228,7 @@ def quarantine_of(
         if item.order not in told:
             told.add(item.order)
             refused.append((item, text, hostile_reason(text)))
-    refused += [(note.items[-1], note.quote, f"{_STOOD}{by} before") for note, by in echoed]
+    refused += [(note.items[-1], note.quote, f"{_STOOD}{by} before somebody typed it") for note, by in echoed]
     return list(dict.fromkeys(_quarantined(session, item, text, reason) for item, text, reason in refused))
 
 

@@ -179,7 +179,7 @@ def _look_at_gates(standing: Standing, project: Project, settings: Settings, now
     standing.gates = [
         time_gate(project.key, last, now, limits.min_hours * ENOUGH, lambda: not noted.backlog),
         enough if enough.passed else or_after_waiting(enough, changed, noted, now, limits.max_wait),
-        Gate("lock", project.key, passed=not held, reason=held or "free"),
+        Gate("lock", project.key, passed=not held, reason=held or "no other dream is at work"),
     ]
     standing.due = all(gate.passed for gate in standing.gates)
     _look_at_dreams(standing, read_ledger(project.memory), last, changed)

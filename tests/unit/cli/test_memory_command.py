@@ -825,5 +825,8 @@ def test_why_tells_in_words_what_was_run_that_it_passed_and_what_came_after(
         "           > it printed, at the end: 1 file changed",
     ]
     assert why[at + 6] == "What happened to it:"
+    assert why[1].startswith("  believed, true from ")
+    # what happened is told in the same numbers as what it is worth
+    assert re.search(r"  new \(d\S+\): from 1 session; 90 in 100 facts like it are worth keeping", "\n".join(why))
     (source,) = sources_of(pieces, [house.folder], 3, NAMELESS)
     assert source.around == "`make lint` passed; then `make test` passed; then `git commit` worked"
