@@ -24,7 +24,7 @@ def backfill(params: BackfillParameters = BackfillParameters()) -> State[dict[st
     Args:
         params: The range, how fast it is read, and what is to be done.
     """
-    with beside_jobs(os.environ), logged(), discreet_errors():
+    with logged(), beside_jobs(os.environ), discreet_errors():
         ended = answer_backfill(params) or backfilled(params)
         changes_nothing = params.dry_run or params.action in ("preview", "coverage")
         return published_backfill(ended, params.action, dry_run=changes_nothing)

@@ -20,7 +20,7 @@ from slowwave.jobs.run import discreet
 from slowwave.jobs.story import printable
 from slowwave.observability.progress import watched_by, watcher
 from slowwave.report import Report
-from tasks.runs import Shown, discreet_errors, name_run, repeatable
+from tasks.runs import Shown, discreet_errors, name_for, name_run, repeatable
 from tasks.stages import announce, state_of
 
 # Longer than any shard; it only breaks a hung file system out.
@@ -31,6 +31,8 @@ TIMEOUT_S = 24 * 3600
 @discreet_errors()
 def answer_backfill(given: BackfillParameters) -> Ended | None:
     """Do what needs no shard to be read: a preview, coverage, a pause, a rollback."""
+    if given.dry_run or given.action not in ("run", "resume"):
+        name_for("preview" if given.dry_run else given.action)
     return at_once(given, os.environ)
 
 
@@ -58,9 +60,9 @@ def land_one_shard(folder: Path, number: int) -> Report:
 def backfilled(given: BackfillParameters) -> Ended:
     """Read every shard of a run and let it land, one after another; a pause ends it."""
     begun = begin_backfill(given)
-    name_run(printable(begun.title))
     if not begun.shards:
         return Ended(discreet(begun.report))
+    name_run(printable(begun.title))
     with (
         reading(begun.runner, begun.folder, begun.shards, os.environ) as read,
         watched_by(Shown("backfill-progress", "read", watcher())),

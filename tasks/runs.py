@@ -19,6 +19,8 @@ from prefect.client.orchestration import get_client
 from prefect.context import FlowRunContext
 from prefect.logging.handlers import APILogHandler
 
+from slowwave.context import SystemClock
+from slowwave.jobs.conclusion import title_of
 from slowwave.jobs.run import discreet_error
 from slowwave.observability.progress import LeftBy, Watcher, watched_by, watcher
 from slowwave.observability.telemetry import ROOT, LoggedStages, heard_by, is_told
@@ -32,15 +34,23 @@ log = logger_of(__name__)
 
 @contextmanager
 def logged() -> Generator[None]:
-    """Let what slowwave logs inside, and each stage, stand in the log of the flow run.
+    """Let what slowwave logs inside, and each stage, stand in the log of the flow run, which is named first.
 
     ``PREFECT_LOGGING_EXTRA_LOGGERS`` does not: it leaves the logger at the level of the root, which is WARNING.
     """
     is_heard = any(isinstance(one, APILogHandler) for one in logging.getLogger(ROOT).handlers)
     handler = logging.NullHandler() if is_heard else APILogHandler()
     handler.addFilter(is_told)  # a log file has it all, for programs
+    name_for("")
     with heard_by(handler), watched_by(LoggedStages(watcher())):
         yield
+
+
+def name_for(what: str) -> None:
+    """Name the flow run by its flow and the time, before it is known what it is about; ``what`` as in ``title_of``."""
+    context = FlowRunContext.get()
+    if context and context.flow:
+        name_run(title_of(context.flow.name, SystemClock().now(), (), what=what))
 
 
 def name_run(title: str) -> None:

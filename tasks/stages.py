@@ -89,8 +89,8 @@ def _followed(job: str, run_id: str, given: JobParameters) -> Generator[Path | N
     # Logged is a dry run, too: what it shows is kept by the scheduler. Followed from here to the end, a run says in its
     # note that it was cancelled also when that falls between its plan and its first step.
     with (
-        beside_jobs(os.environ),
         logged(),
+        beside_jobs(os.environ),
         followed(run_id, os.environ, dry_run=given.dry_run),
         rehearsing(wanted=rehearses(job, dry_run=given.dry_run)) as rehearsal,
     ):

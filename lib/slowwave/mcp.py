@@ -159,7 +159,11 @@ def _memory_why(question: MemoryWhy, asked: Asked) -> dict[str, Any]:
             "confidence_today": standing.confidence(memory),
             "seen_in": seen,
             "evidence": [
-                {"still_there": c.finding in ("ok", "moved"), **asked.quoted(said_at(c, asked.redact))} for c in checked
+                {
+                    "still_there": c.finding in ("ok", "moved"),
+                    **asked.quoted(asked.redact(c.evidence.shows) or said_at(c, asked.redact)),
+                }
+                for c in checked
             ],
         }
     raise NotFoundError(f"no memory {asked.plain(question.id)!r} here; memory_search tells ids")

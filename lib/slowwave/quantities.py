@@ -199,6 +199,11 @@ def _months_before(moment: datetime, months: int) -> datetime:
     return moment - relativedelta(months=months)
 
 
+def in_hundred(confidence: float) -> str:
+    """Say how many facts like one are worth keeping, as every screen counts them."""
+    return f"{100 * confidence:.0f} in 100 facts like it"
+
+
 _DAY = timedelta(days=1)
 
 

@@ -57,8 +57,8 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("erased_sessions", "session that was erased and is there again", "sessions that were erased and are back"),
         (
             "redacted",
-            "secret in a message or command, noted as a mark",
-            "secrets in messages and commands, noted as marks",
+            "secret in a message or command, of which only a mark is kept",
+            "secrets in messages and commands, of which only marks are kept",
         ),
         ("quarantined", "message that tries to steer an agent", "messages that try to steer an agent"),
         ("words_of_others", "statement in somebody else's words", "statements in somebody else's words"),
@@ -154,6 +154,7 @@ COUNTERS: dict[str, tuple[str, str]] = {
         ("resumed", "run resumed", "runs resumed"),
         ("skipped", "session passed over", "sessions passed over"),
         ("left", "session left", "sessions left"),
+        ("not_added", "session read and not added yet", "sessions read and not added yet"),
         ("would_wait", "session would wait", "sessions would wait"),
         ("read_meanwhile", "session read by another run meanwhile", "sessions read by another run meanwhile"),
         ("beyond_limit", "session beyond the limit", "sessions beyond the limit"),

@@ -1,6 +1,7 @@
 """The flow of a backfill: the bytes of a direct run, a preview that changes nothing, one task run a shard."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from slowwave.jobs.backfill import plan
 from slowwave.service.server import entrypoint_of, load_job
+from tests.flows.test_watching import name_of
 from tests.unit.jobs.backfill.rig import World, filled
 
 pytestmark = [pytest.mark.flow, pytest.mark.usefixtures("prefect_server")]
@@ -38,12 +40,16 @@ def test_a_flow_leaves_the_bytes_of_a_direct_run(world: World, monkeypatch: pyte
         shutil.rmtree(folder)
     world.backfill()
     assert world.memories() == by_flow
-    assert flow_state(world, monkeypatch, run_id="b2").name == "Skipped"
+    state = flow_state(world, monkeypatch, run_id="b2")
+    assert state.name == "Skipped"
+    # also a run that finds nothing to do has a name, before it has looked
+    assert re.fullmatch(r"backfill \d{4}-\d\d-\d\d \d\d:\d\d", name_of(state.state_details.flow_run_id))
 
 
 def test_a_preview_plans_and_changes_nothing(world: World, monkeypatch: pytest.MonkeyPatch):
     state = flow_state(world, monkeypatch, action="preview")
     assert (state.name, state.result()["counts"]["sessions"]) == ("Planned", 6)
+    assert name_of(state.state_details.flow_run_id).endswith(" (preview)")
     assert world.memories() == {}
 
 

@@ -112,7 +112,7 @@ def test_the_log_of_a_flow_run_tells_stages_phases_and_damage_and_its_name_and_e
     assert [(number, text[: len(damage)]) for number, text in told if number >= logging.WARNING] == [
         (logging.WARNING, damage)
     ]
-    assert name_of(state.state_details.flow_run_id) == "nightly 2026-03-09 tern, quill"
+    assert name_of(state.state_details.flow_run_id) == f"nightly {NOW.astimezone():%Y-%m-%d %H:%M} tern, quill"
     assert re.fullmatch(r"nightly r1 kept \d+ new memories, .* in \d+ sessions of 2 projects\.", state.message)
     assert (logging.getLogger("slowwave").level, logging.getLogger("slowwave").handlers) == (level, [])
 

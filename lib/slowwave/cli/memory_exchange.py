@@ -256,9 +256,10 @@ def show_quarantine(args: argparse.Namespace) -> int:
     elif not rows:
         say("Nothing was refused, and no line of the memory files came from a tool.")
     else:
+        names = short_names(row["project"] for row in rows)
         for row in rows:
             at = f"{row['at'][:19]}Z" if row["at"] else "no time"
-            say(f"{dim(at)}  {row['project']}  session {row['session']['id']}  {open_to(row['reason'])}")
+            say(f"{dim(at)}  {names[row['project']]}  session {row['session']['id']}  {open_to(row['reason'])}")
             for line in wrapped(row["text"], first="  ", rest="  ", width=screen_width()):
                 say(line)
         _say_numbers(every)

@@ -37,14 +37,19 @@ from slowwave.memory.index import by_heading
 from slowwave.memory.ledger import REVIEW, Event, read_ledger, speaker
 from slowwave.memory.provenance import ForeignLine, has_gaps, known_lines, read_foreign
 from slowwave.memory.transaction import recover
-from slowwave.observability.lessons import dreams_of, in_hundred
-from slowwave.quantities import counted, moment
+from slowwave.observability.lessons import dreams_of
+from slowwave.quantities import counted, in_hundred, moment
 from slowwave.secrets import Redactor, redactor_of
 from slowwave.stores.projects import short_names
 
 # what becomes of a memory, as every other screen calls it
 _NAMES = {"held": "true", "candidates": "noted as", "successor": "replaced by"}
-_STATUS = {"superseded": "replaced", "removed-by-person": "dropped by you", "edited-by-person": "reworded by you"}
+_STATUS = {
+    "active": "believed",
+    "superseded": "replaced",
+    "removed-by-person": "dropped by you",
+    "edited-by-person": "reworded by you",
+}
 # what happened to a memory, by the event of the ledger
 _DID = {
     "add": "new",
@@ -278,7 +283,9 @@ def show_why(args: argparse.Namespace) -> int:
 
 def _show_why(folder: MemoryFolder, memory: Memory, args: argparse.Namespace, redact: Redactor) -> None:
     commands = _COMMAND.findall(memory.text)
-    evidence = [_evidence(c, redact, commands) for c in check_all(memory.evidence, folder.transcripts)]
+    # rules that read a session again tell more of the same bytes
+    pieces = {(e.path, e.record, e.offset, e.quote): e for e in memory.evidence}
+    evidence = [_evidence(c, redact, commands) for c in check_all([*pieces.values()], folder.transcripts)]
     events = history(memory, read_ledger(folder.path))
     book = read_book(folder.path)
     is_gone = memory.id not in book.memories
@@ -439,8 +446,8 @@ def _evidence(checked: Checked, redact: Redactor, commands: Sequence[str]) -> di
         "archived": checked.is_archived,
         "found": checked.path,
         "offset_found": checked.offset if checked.offset >= 0 else evidence.offset,
-        "said": (said := said_at(checked, redact, commands)),
-        "given_back": "" if said else given_back_at(checked, redact),
+        "said": said_at(checked, redact, commands),
+        "given_back": given_back_at(checked, redact),
         "before": said_before(checked, redact),
     }
 
@@ -467,49 +474,79 @@ def _why(
     text = f"{harmless(memory.text)}{'' if is_gone else _mark(memory, notes)}"
     yield from wrapped(text, first=first, rest=" " * len(first), width=screen_width())
     status = "taken back" if is_gone else _STATUS.get(memory.status, memory.status)
-    yield f"  {status}, true {_held(memory)}; {worth_keeping(memory.confidence)}"
+    told = f"{status}, true {_held(memory)}; {worth_keeping(memory.confidence)}"
+    yield from wrapped(told, first="  ", rest="  ", width=screen_width())
     yield f"Seen in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
     for sighting in memory.sightings:
         who = speaker(sighting, candidates)
         yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {who}"
-    yield "Evidence:"
-    yield from _places(evidence)
+    yield "Evidence, read again just now:"
+    yield from _places(evidence, memory.text)
     yield "What happened to it:"
 
 
-def _places(evidence: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield where it was said, file by file; what was told before is not told again."""
+def _places(evidence: Iterable[dict[str, Any]], text: str) -> Iterator[str]:
+    """Yield where it was said or shown, file by file; what is empty, and what stands above, is not told."""
     above, told = ("", "", ""), set[str]()
-    for item in evidence:
+    for item, ended in _with_ends(evidence):
         finding = f"{item['finding']}, archived" if item["archived"] else item["finding"]
         place = f"row {item['record']}" if names_row(item["record"]) else f"at byte {item['offset_found']}"
         file = (finding, item["found"], item.get("quote", ""))
-        if file == above:
-            yield f"           {place}"
-        else:
-            yield f"  {finding:<8} {item['found']} {place}"
-            yield f'           "{harmless(file[2])}"'
+        shows, is_first = item.get("shows", ""), file != above
         above = file
-        if item["before"] and item["before"] not in told:
-            told.add(item["before"])
-            yield from wrapped(f"the agent: {item['before']}", first=_BEFORE, rest=_BEFORE, width=screen_width())
-        if not item["said"]:
-            yield f"           > {_NO_WORDS.get(item['finding'], _given_back(item['given_back']))}"
-            continue
-        if item["said"] in told:
-            yield "           > as above"
-            continue
-        told.add(item["said"])
-        lines = [line for line in item["said"].splitlines() if line.strip()]
-        shown = lines[: _MOST_LINES if screen_width() else None]
-        yield from (f"           > {harmless(line)}" for line in shown)
-        if len(lines) > len(shown):
-            yield f"           > and {counted(len(lines) - len(shown), 'more line')}"
+        if is_first:
+            yield f"  {finding:<8} {item['found']}" + ("" if shows else f" {place}")
+            # the calls that a memory names itself tell below what became of them
+            if not shows or any(words not in text for words in file[2].split("; ")):
+                yield f'           "{harmless(file[2])}"'
+        if shows:
+            said = f"{place}: {'' if is_first else 'then '}{shows}"
+            yield from wrapped(said, first=f"{'':11}", rest=f"{'':13}", width=screen_width())
+            # what a failed one complained of stands above
+            yield from _words(ended | {"said": ""}, told) if file[2] not in ended["said"] else ()
+        elif lines := [*_said_before(item, told), *_words(item, told)]:
+            yield from () if is_first else [f"           {place}"]
+            yield from lines
 
 
-def _given_back(line: str) -> str:
-    """Return what is told of a record without words of its own: what a command or another tool gave back."""
-    return f"what it gave back, which ends: {harmless(line)}" if line else "what it gave back: nothing"
+def _with_ends(evidence: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield pieces of evidence; a call that tells what became of it with the last of what it gave back behind it."""
+    call: dict[str, Any] = {}
+    last: dict[str, Any] = {}
+    for item in evidence:
+        is_answer = bool(call) and not item.get("shows") and item["found"] == call["found"]
+        if call and not is_answer:
+            yield call, last
+            call = {}
+        if item.get("shows"):
+            call = last = item
+        elif is_answer:
+            last = item
+        else:
+            yield item, item
+    if call:
+        yield call, last
+
+
+def _said_before(item: Mapping[str, Any], told: set[str]) -> Iterator[str]:
+    if item["before"] and item["before"] not in told:
+        told.add(item["before"])
+        yield from wrapped(f"the agent: {item['before']}", first=_BEFORE, rest=_BEFORE, width=screen_width())
+
+
+def _words(item: Mapping[str, Any], told: set[str]) -> Iterator[str]:
+    """Yield the words of a piece of evidence, of what was only printed the end, where they were not told before."""
+    words = _NO_WORDS.get(item["finding"]) or item["said"] or item["given_back"]
+    if not words or words in told:
+        return
+    told.add(words)
+    lines = [line for line in words.splitlines() if line.strip()]
+    if item["finding"] not in _NO_WORDS and not item["said"]:
+        lines = [f"it printed, at the end: {lines[-1]}"]
+    shown = lines[: _MOST_LINES if screen_width() else None]
+    yield from (f"           > {harmless(line)}" for line in shown)
+    if len(lines) > len(shown):
+        yield f"           > and {counted(len(lines) - len(shown), 'more line')}"
 
 
 def _mark(memory: Memory, notes: Mapping[str, str]) -> str:

@@ -378,7 +378,8 @@ class Sitting:
                 if verb == "quit":
                     return None
                 if not verb:
-                    say(f"  {_TOLD}")
+                    for line in wrapped(_TOLD, first="  ", rest="  ", width=screen_width()):
+                        say(line)
                 if verb == "later":
                     return place + 1
                 if verb == "undo" and self._done:

@@ -350,9 +350,14 @@ def _configure_backfill(options: Options) -> None:
         "--runner", choices=("threads", "dask", "ray"), default="", help="who reads (setting: backfill.task_runner)"
     )
     more.add_argument("--coverage", action="store_true", help="what of the range was read by which version")
-    more.add_argument("--resume", default="", metavar="RUN", help="continue a backfill that was paused or killed")
-    more.add_argument("--pause", default="", metavar="RUN", help="pause a backfill; --resume continues it")
+    for name, says in (("resume", "continue a backfill that was paused or killed"), ("pause", "pause one at work")):
+        told = f"{says}: this, or the only one"
+        more.add_argument(f"--{name}", nargs="?", const=THE_ONE, default="", metavar="RUN", help=told)
     more.add_argument("--rollback", default="", metavar="RUN", help="take back every byte that a backfill has added")
+
+
+# stands for the only backfill that can be meant
+THE_ONE = "the only one"
 
 
 def _check_backfill(args: argparse.Namespace) -> None:
@@ -369,6 +374,13 @@ def _check_backfill(args: argparse.Namespace) -> None:
         raise UsageError(f"backfill: --dry-run shows what a new run would do; leave --{actions[0]} out")
     if args.person or args.topic or args.pattern or args.secrets:
         raise UsageError("--secrets, --person, --topic and --pattern are for erase, not for backfill")
+    if THE_ONE in (args.resume, args.pause):
+        from slowwave.jobs.backfill.folder import the_one  # noqa: PLC0415 - --help stays fast
+
+        if args.resume:
+            args.resume = the_one("resume", os.environ)
+        else:
+            args.pause = the_one("pause", os.environ)
 
 
 def _backfill(args: argparse.Namespace) -> dict[str, Any]:

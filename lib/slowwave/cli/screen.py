@@ -399,7 +399,9 @@ def lines_of_backfill(report: dict[str, Any], options: str = "") -> Iterator[str
     """Yield the lines of the report of a backfill; ``options`` are what leads a further command to the same stores."""
     yield f"backfill {report['run_id']}"
     told = list(_of_backfill(report["items"]))
-    yield from (f"  {action:<9}  {line}" for action, line in told[:MOST_SESSIONS])
+    width = screen_width()
+    for action, line in told[:MOST_SESSIONS]:
+        yield from wrapped(line, first=f"  {action:<9}  ", rest=" " * 13, width=width)
     if len(told) > MOST_SESSIONS:
         yield f"  and {len(told) - MOST_SESSIONS} more (--json shows all)"
     from slowwave.jobs.backfill.plan import tally_of  # noqa: PLC0415 - only the screen of a backfill waits for it
@@ -412,7 +414,7 @@ def lines_of_backfill(report: dict[str, Any], options: str = "") -> Iterator[str
             yield "Noted facts become memories in the next night; slowwave run consolidate --force does not wait for it"
     for title, rows in (("Failed", report["failures"]), ("Note", report["warnings"])):
         for row in rows[:MOST_SESSIONS]:
-            yield f"{title}: {row}"
+            yield from wrapped(row, first=f"{title}: ", rest=" " * 6, width=width)
         if len(rows) > MOST_SESSIONS:
             yield f"and {len(rows) - MOST_SESSIONS} more (--json shows all)"
 

@@ -213,14 +213,17 @@ def _rule(rows: "list[Standing]") -> str:
 
 def _dreamt(row: "Standing") -> Iterator[str]:
     """Yield when a project dreamt last, and what became of that."""
-    nothing = f": nothing new, so the next counts from {short_time(row.counts_from)}" if row.counts_from else ""
-    changed = f"{nothing}; the last that changed anything: {row.last_change}" if row.last_change else nothing
     if row.taken_back:
         before = f"; the one before: {short_time(row.last_dream)}" if row.last_dream else ""
         yield f"  last dream taken back {short_time(row.taken_back)}; {_AGAIN}{before}"
         yield "  next       nothing is due: a night looks at it again, and learns only from later sessions"
-    else:
-        yield f"  last dream {short_time(row.last_dream or '') or 'never'}{changed}"
+        return
+    parts = [short_time(row.last_dream or "") or ("none that stands" if row.undone_dream else "never")]
+    parts += ["by no run in the history: Cersei keeps the same clock"] if row.is_of_others else []
+    parts += [f"looked at again {short_time(row.looked_at)}, nothing new"] if row.looked_at else []
+    parts += [f"that of {short_time(row.undone_dream)} was taken back"] if row.undone_dream else []
+    parts += [f"the last that changed anything: {row.last_change}"] if row.last_change else []
+    yield f"  last dream {'; '.join(parts)}"
 
 
 def _project(row: "Standing", name: str) -> Iterator[str]:
@@ -272,7 +275,8 @@ def retention_lines(kept: "Kept") -> Iterator[str]:
     yield ""
     last = f"; last entry in the audit log {short_time(kept.last)}" if kept.last else ""
     trash = f"{counted(kept.trash, 'item')} in the trash ({readable(kept.trash_bytes)})"
-    yield f"Retention: {trash}, {counted(kept.holds, 'hold')}{last}"
+    holds = f", {counted(kept.holds, 'hold')} that keep sessions" if kept.holds else ""
+    yield f"Retention: {trash}{holds}{last}"
     if kept.rescue == OFF:
         yield "  rescue     off (retention.rescue): what clients delete is lost"
     else:
@@ -280,7 +284,8 @@ def retention_lines(kept: "Kept") -> Iterator[str]:
             f", at most {readable(kept.rescue_max_bytes)} (retention.rescue_max_bytes)" if kept.rescue_max_bytes else ""
         )
         so_far = f"{readable(kept.rescued_bytes)} so far" if kept.rescued else "nothing yet"
-        yield f"  rescue     what clients delete within {kept.rescue} is archived first: {so_far}{most}"
+        what = f"what Claude Code or OpenClaw would delete within {kept.rescue} is archived first: {so_far}{most}"
+        yield from wrapped(what, first="  rescue     ", rest=" " * 13, width=screen_width())
     if kept.problem:
         yield f"  {bad('problem')}    {kept.problem}"
 

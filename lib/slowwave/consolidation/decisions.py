@@ -23,6 +23,7 @@ from slowwave.memory.book import Memory
 from slowwave.memory.candidates import USUAL_LOSS
 from slowwave.memory.dates import dated
 from slowwave.memory.pages import in_one_line, parts_of, target_of, without_stale
+from slowwave.quantities import in_hundred
 
 
 def consolidate(
@@ -231,14 +232,14 @@ def _holds(fact: Fact, held: Held) -> Operation:
     ids = tuple(c.id for c in fact.candidates)
     sessions = _count(len(independent(fact.sightings)), "session")
     if not fact.memory:
-        reason = f"new, confidence {fact.confidence:.2f} from {sessions}"
+        reason = f"from {sessions}; {in_hundred(fact.confidence)} are worth keeping"
         return Operation("ADD", fact.id, ids, reason, is_new=True, spans=held.spans)
     spans = held.spans if held.spans != fact.spans_before else ()
     if fact.memory.status == "superseded":
-        reason = f"holds again since {held.spans[-1][0][:10]}, confidence {fact.confidence:.2f} from {sessions}"
+        reason = f"holds again since {held.spans[-1][0][:10]}, from {sessions}"
         return Operation("MERGE", fact.id, ids, reason, spans=held.spans, words=_words(fact))
     if ids:
-        reason = f"seen again: confidence {fact.memory.confidence:.2f} to {fact.confidence:.2f} from {sessions}"
+        reason = f"from {sessions} now; {in_hundred(fact.confidence)} are worth keeping"
         return Operation("MERGE", fact.id, ids, reason, spans=spans, words=_words(fact))
     return _kept(fact, held) if spans else _kept(fact)
 
@@ -256,6 +257,8 @@ def _superseded(fact: Fact, winner: Fact, held: Held) -> Operation | None:
         return None
     if winner.is_from_person and not fact.is_from_person:
         reason = f"a person said otherwise: {winner.lead.text[:120]}"
+    elif winner.last_seen < fact.last_seen:
+        reason = f"says no more than: {winner.lead.text[:120]}"
     else:
         when = winner.last_seen[:10] or "later"
         reason = f"newer ({when}): {winner.lead.text[:120]}"

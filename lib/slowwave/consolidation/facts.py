@@ -340,6 +340,18 @@ def taken_back(held: Held, own: Sequence[Moment], against: Iterable[Moment]) -> 
     return Held(tuple(spans), ended)
 
 
+def outside(held: Held, other: Held, name: str) -> Held:
+    """Return when an answer held while another one, called so, did not."""
+    spans = list(held.spans)
+    for start, stop in other.spans:
+        before = [(begin, end if _is_before(end or start, start) else start) for begin, end in spans if begin < start]
+        behind = [(max(begin, stop), end) for begin, end in spans if stop and _is_before(max(begin, stop), end)]
+        spans = sorted((*before, *behind))
+    is_over = not spans or (spans[-1][1] and not held.spans[-1][1])
+    first = held.spans[0][0]
+    return Held(tuple(spans) or ((first, first),), name if is_over else held.ended_by)
+
+
 def _is_before(at: str, end: str) -> bool:
     return not end or at < end
 

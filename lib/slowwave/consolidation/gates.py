@@ -46,7 +46,7 @@ def time_gate(
     ``nothing_waits`` says whether nothing that was noted waits for the next one; only a shut gate asks it.
     """
     if last is None:
-        return Gate("time", project, passed=True, reason="no dream yet")
+        return Gate("time", project, passed=True, reason="no earlier dream to wait for")
     hours = (now.timestamp() - last) / 3600
     when = _minute(datetime.fromtimestamp(last, UTC))
     if hours < 0:

@@ -22,7 +22,7 @@ import msgspec
 from slowwave.consolidation.facts import Fact
 from slowwave.consolidation.likeness import arranged, meaning_of, parted, words_of
 from slowwave.consolidation.model import Operation, State
-from slowwave.consolidation.slots import LABELS, claim, claim_of, is_definite
+from slowwave.consolidation.slots import LABELS, claim, claim_of, excludes, is_definite
 from slowwave.memory import Candidate
 from slowwave.memory.book import Memory
 from slowwave.memory.ledger import BY_JUDGE
@@ -462,7 +462,7 @@ def _contradicts(item: Memory | Candidate, text: str) -> bool:
     if overtakes(item.text, text) or overtakes(text, item.text):
         return True
     mine, theirs = claim(item), claim_of(text, item.category)
-    return is_definite(mine[0]) and mine[0] == theirs[0] and mine[1] != theirs[1]
+    return is_definite(mine[0]) and excludes(mine, theirs)
 
 
 # How a line of a folder relates to an older one, where an agent wrote both: the rules above are one of some hundred

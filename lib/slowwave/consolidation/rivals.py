@@ -13,6 +13,7 @@ from slowwave.consolidation.facts import (
     Moment,
     identity,
     moments_of,
+    outside,
     sighting,
     taken_back,
     timeline,
@@ -20,7 +21,7 @@ from slowwave.consolidation.facts import (
 from slowwave.consolidation.likeness import words_of
 from slowwave.consolidation.refusals import ended, is_retraction, may_end
 from slowwave.consolidation.replacement import Apart, apart, overtakes
-from slowwave.consolidation.slots import claim, is_definite, scope_of, stance_of
+from slowwave.consolidation.slots import COMMANDS, claim, excludes, is_definite, scope_of, stance_of
 from slowwave.memory import Candidate
 
 _MOST_ALIKE = 60
@@ -29,12 +30,15 @@ _MOST_ALIKE = 60
 def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
     """Return for each fact, by its id, when it held and what ended it; a function of what was seen and when."""
     moments = {fact.id: fact.moments for fact in facts}
-    slots: dict[str, list[str]] = {}
+    slots: dict[str, list[Fact]] = {}
     for fact in facts:
-        slots.setdefault(_slot(fact) or f"only:{fact.id}", []).append(fact.id)
+        slots.setdefault(_slot(fact) or f"only:{fact.id}", []).append(fact)
     found: dict[str, Held] = {}
-    for group in slots.values():
-        found |= timeline(moment for fact in group for moment in moments[fact])
+    for slot, group in slots.items():
+        if slot.startswith(COMMANDS):
+            found |= {fact.id: _held_beside(fact, group, moments) for fact in group}
+        else:
+            found |= timeline(moment for fact in group for moment in moments[fact.id])
     plain = [fact for fact in facts if not is_retraction(fact)]
     for older, newer in _overtaken(plain):
         against = [m for fact in newer for m in moments[fact.id] if m.by_person]
@@ -47,7 +51,31 @@ def held_when(facts: Sequence[Fact]) -> dict[str, Held]:
     found |= ended(facts, found)
     found |= _replaced(facts, found)
     found |= _ended_by_others(facts)
+    for slot, group in slots.items():
+        found |= _beside_wider(group, found) if slot.startswith(COMMANDS) else {}
     return {fact.id: _with_its_end(fact, found.get(fact.id, Held(fact.spans_before))) for fact in facts}
+
+
+def _held_beside(fact: Fact, group: Iterable[Fact], moments: Mapping[str, Sequence[Moment]]) -> Held:
+    """Return when a command held among others for its purpose: only some of them take its place."""
+    mine = claim(fact.lead)
+    rivals = [fact, *(other for other in group if excludes(claim(other.lead), mine))]
+    return timeline(moment for one in rivals for moment in moments[one.id])[fact.id]
+
+
+def _beside_wider(group: Sequence[Fact], held: Mapping[str, Held]) -> dict[str, Held]:
+    """Return when lists of checks held beside longer ones with all of theirs: only while none of these does.
+
+    Whoever runs some of the checks has said nothing against the others.
+    """
+    found: dict[str, Held] = {}
+    for wider in group:
+        for fact in group if not wider.is_ghost else ():
+            mine, more = claim(fact.lead), claim(wider.lead)
+            is_less = excludes(more, mine) and not excludes(mine, more)
+            if is_less and (wider.is_from_person or not fact.is_from_person):
+                found[fact.id] = outside(found.get(fact.id, held[fact.id]), held[wider.id], wider.id)
+    return found
 
 
 def _ended_by_others(facts: Sequence[Fact]) -> dict[str, Held]:

@@ -6,19 +6,24 @@ Two statements of one slot and different values contradict each other; of equal 
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import cast
 
 from slowwave.consolidation.likeness import NO, Words, meaning_of, parted, words_of
 from slowwave.memory import RETRACTS, Candidate, Category
 from slowwave.memory.book import Memory
-from slowwave.shell.commands import commands_of
+from slowwave.shell.commands import CHECKS, Purpose, commands_of, own_tool, variant_of
 
 Slot = tuple[str, str]
 NONE: Slot = ("", "")
 
 # Only one of them holds whoever says so; of the others, only what a person typed retires what a person typed.
 _DEFINITE = ("place:", "amount:")
+
+# what is run, and for what: of several commands for one purpose each pair is judged (:func:`excludes`)
+COMMANDS = "cmd:"
 
 # kinds of which a project has one at a time, or one for each of its parts
 _CHOICES = ("pref:", "project:")
@@ -101,7 +106,7 @@ def claim(item: Memory | Candidate) -> Slot:
         return item.key, item.value.casefold()
     if item.key and item.value and not _denies(item.text, item.value):
         scope = scope_of(item.text)
-        if item.key.startswith("cmd:") and not scope:
+        if item.key.startswith(COMMANDS) and not scope:
             scope = _folders_of(item.value.casefold())
         return item.key + scope, item.value.casefold()
     return claim_of(item.text, item.category)
@@ -158,6 +163,54 @@ def stance_of(text: str) -> Slot:
 def is_definite(slot: str) -> bool:
     """Say whether two values of a slot exclude each other whoever states them; a typed key always does."""
     return bool(slot) and (slot.startswith(_DEFINITE) or not slot.startswith(("text:", "choice:", "cmd-said:")))
+
+
+# lists of checks: any number of them hold side by side, where a sentence about the tests gives one answer
+_LISTS = (f"{COMMANDS}commit", f"{COMMANDS}checks")
+# purpose, what the name of a script says besides it, and the tool, "" behind a script of the project's own
+_Work = tuple[str, str, str]
+
+
+@lru_cache(maxsize=50_000)
+def excludes(newer: Slot, older: Slot) -> bool:
+    """Say whether a claim takes the place of an older one: both are of one slot and cannot both hold.
+
+    Two commands for one purpose are two checks where their names say what each is for (``test:ci``, ``test:e2e``), and
+    one where only the way differs (``npm test``, ``pnpm test``, ``tox``). Of lists the one takes the other's place that
+    has a check for each of its checks.
+    """
+    if newer[0] != older[0] or newer[1] == older[1]:
+        return False
+    key, _, _ = newer[0].partition("@")
+    purpose = key.removeprefix(COMMANDS)
+    if key in _LISTS:
+        return _covers(_works(newer[1]), _works(older[1]))
+    if key == purpose or purpose not in CHECKS:
+        return True
+    calls = (_works(value, cast("Purpose", purpose)) for value in (newer[1], older[1]))
+    variants = [{variant for _, variant, _ in works} for works in calls]
+    return variants[0] == variants[1] or not all(variants)
+
+
+def _works(value: str, purpose: Purpose = "") -> list[_Work]:
+    """Return what each command of a claim does; of one that nobody knows its words tell it."""
+    found: list[_Work] = []
+    for command in commands_of(value):
+        words, what = command.text.split(), purpose or command.purpose
+        found.append((what, variant_of(words, what), own_tool(words)) if what else ("", command.text, ""))
+    return found
+
+
+def _covers(wide: Sequence[_Work], narrow: Sequence[_Work]) -> bool:
+    """Say whether each check of a list has one of its own in another: the same, or else one that may lead to it."""
+    same = Counter(narrow) & Counter(wide)
+    left = list((Counter(wide) - same).elements())
+    for purpose, variant, tool in (Counter(narrow) - same).elements():
+        leading = next((w for w in left if w[:2] == (purpose, variant) and not (w[2] and tool)), None)
+        if leading is None:
+            return False
+        left.remove(leading)
+    return True
 
 
 def amount_or_stance(words: Words) -> Slot:
@@ -217,13 +270,16 @@ def _command(text: str) -> Slot | None:
         return None
     purpose = " ".join(what)
     call = " ".join((found["marked"] or found["bare"]).split()).casefold()
-    return f"cmd:{_PURPOSES.get(purpose, purpose)}{_folders_of(call)}", call
+    return f"{COMMANDS}{_PURPOSES.get(purpose, purpose)}{_folders_of(call)}", call
 
 
 def _folders_of(call: str) -> str:
-    """Return the folders that a command names as a scope: it stands beside a command for another one."""
+    """Return the folders that a command names as a scope: it stands beside a command for another one.
+
+    Go's "./..." is no such folder: it names all that there is.
+    """
     words = (word for command in commands_of(call) for word in command.text.split()[1:])
-    return "".join(f"@{word}" for word in words if "/" in word[1:])
+    return "".join(f"@{word}" for word in words if "/" in word[1:] and word != "./...")
 
 
 def _place(text: str, words: Words) -> Slot | None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,8 +22,9 @@ from slowwave.memory import (
 )
 from slowwave.memory.dates import dated
 from slowwave.memory.folder import Notes
-from slowwave.reading import Chosen, Meaning, Reading
+from slowwave.reading import Chosen, Meaning, Ran, Reading
 from slowwave.secrets import Redactor
+from slowwave.shell.commands import CHECKS
 
 # A note: something that a session says, on its way to be a candidate.
 
@@ -42,10 +43,12 @@ class Note:
     key: str = ""  # typed key, where there is one
     value: str = ""  # the value for it
     doubt: str = ""  # why only a person can say whether it is theirs, or ""
+    commands: frozenset[str] = frozenset()  # those of the lines that were run that it is about
 
 
 MOST_CHARS = 300
 MOST_QUOTE = 160
+_MOST_COMMAND = 80
 
 
 class _Ids(msgspec.Struct):
@@ -85,7 +88,12 @@ def candidate_of(
     meanings = [option.description for option in item.chosen] if isinstance(item, Chosen) else []
     asked = _cut(one_line(redact(" ".join(filter(None, meanings)))), MOST_QUOTE)
     told = {item.sources[0]: asked} if asked and len(item.sources) > 1 else {}
-    evidence = tuple(_evidence(span, paths, told.get(span, quote)) for span in spans)
+    became: dict[Span, list[str]] = {}
+    for one in note.items:
+        if isinstance(one, Ran):
+            became.setdefault(one.sources[0], []).extend(_became(one, note.commands))
+    shown = {span: redact(", ".join(dict.fromkeys(words))) for span, words in became.items()}
+    evidence = tuple(_evidence(span, paths, told.get(span, quote), shown.get(span, "")) for span in spans)
     return Candidate(
         candidate_id(session, note.category, text, evidence),
         note.category,
@@ -120,12 +128,27 @@ def relative_paths(text: str, cwd: str) -> str:
     return below.sub(lambda m: "" if m[0][-1:] in "/\\" else ".", text)
 
 
-def _evidence(span: Span, paths: Sequence[Path], quote: str) -> Evidence:
+def _became(ran: Ran, about: frozenset[str]) -> Iterator[str]:
+    """Yield what became of commands of a line, in words."""
+    for command in ran.run.commands:
+        if command.text not in about:
+            continue
+        # a message behind git's own words is anybody's
+        text = " ".join(command.text.split()[:2]) if command.program == "git" else command.text
+        ended = "passed" if command.purpose in CHECKS else "worked"
+        if command.outcome == "failed":
+            ended = "failed"
+        elif not (command.outcome == "succeeded" or command.seems_well):
+            ended = f"was run in a line that {'worked' if ran.run.ok else 'failed'}"
+        yield f"`{_cut(one_line(f'{command.setting} {text}'.strip()), _MOST_COMMAND)}` {ended}"
+
+
+def _evidence(span: Span, paths: Sequence[Path], quote: str, shows: str) -> Evidence:
     digest = hashlib.sha256(span.raw).hexdigest()
     path = name_to_json(paths[span.part])
     if isinstance(span, RowSpan):
-        return Evidence(path, span.record, 0, len(span.raw), digest, quote)
-    return Evidence(path, _record_id(span.raw), span.offset, len(span.raw), digest, quote)
+        return Evidence(path, span.record, 0, len(span.raw), digest, quote, shows)
+    return Evidence(path, _record_id(span.raw), span.offset, len(span.raw), digest, quote, shows)
 
 
 def _record_id(raw: bytes) -> str:
@@ -205,7 +228,7 @@ def quarantine_of(
         if item.order not in told:
             told.add(item.order)
             refused.append((item, text, hostile_reason(text)))
-    refused += [(note.items[-1], note.quote, f"{_STOOD}{by} before") for note, by in echoed]
+    refused += [(note.items[-1], note.quote, f"{_STOOD}{by} before somebody typed it") for note, by in echoed]
     return list(dict.fromkeys(_quarantined(session, item, text, reason) for item, text, reason in refused))
 
 

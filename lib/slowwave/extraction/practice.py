@@ -51,30 +51,30 @@ def practice(reading: Reading) -> Iterator[Note]:
 
 
 def _gate(reading: Reading) -> list[Note]:
-    """Return the checks that came between the last change and a commit, where several of them passed.
+    """Return the checks that came between the last change and a commit, where several of them passed; it is shown, too.
 
     Where that is so, the others that were run are told as well, if only a filter hides how they ended: a gate without
     one of its checks is another one.
     """
     since: dict[str, Ran] = {}
     passed: set[str] = set()
-    gates: list[dict[str, Ran]] = []
+    gates: list[tuple[dict[str, Ran], Ran, str]] = []
     for item in reading.items:
         if isinstance(item, Edited):
             since, passed = {}, set()
         elif isinstance(item, Ran):
             _take_checks(item, since, passed)
-            is_done = any(c.text.startswith("git commit") and c.outcome == "succeeded" for c in item.run.commands)
-            if is_done and len(passed) > 1:
-                gates.append(since)
+            done = [c.text for c in item.run.commands if c.text.startswith("git commit") and c.outcome == "succeeded"]
+            if done and len(passed) > 1:
+                gates.append((since, item, done[0]))
                 since, passed = {}, set()
     if not gates:
         return []
-    gate = max(gates, key=len)
+    gate, committed, commit = max(gates, key=lambda one: len(one[0]))
     line = f"Before a commit: {', '.join(f'`{text}`' for text in gate)}"
-    shown = tuple(dict.fromkeys(gate.values()))[:_MOST_SHOWN]
-    quote = "; ".join(gate)
-    return [Note("gate", "pattern", line, _GATE, "command_outcome", shown, quote, "cmd:commit", quote)]
+    shown = tuple(dict.fromkeys((*tuple(dict.fromkeys(gate.values()))[:_MOST_SHOWN], committed)))
+    quote, about = "; ".join(gate), frozenset((*gate, commit))
+    return [Note("gate", "pattern", line, _GATE, "command_outcome", shown, quote, "cmd:commit", quote, "", about)]
 
 
 def _together(runs: Sequence[Ran]) -> list[Note]:
@@ -96,7 +96,8 @@ def _together(runs: Sequence[Ran]) -> list[Note]:
     shown = tuple(sorted(calls.values(), key=lambda ran: ran.order))[:_MOST_SHOWN]
     quote = "; ".join(calls)
     line = f"Changes are checked with {', '.join(f'`{text}`' for text in calls)}"
-    return [Note("checks", "pattern", line, _TOGETHER, "command_outcome", shown, quote, "cmd:checks", quote)]
+    about = frozenset(calls)
+    return [Note("checks", "pattern", line, _TOGETHER, "command_outcome", shown, quote, "cmd:checks", quote, "", about)]
 
 
 def _take_checks(item: Ran, since: dict[str, Ran], passed: set[str]) -> None:
@@ -144,7 +145,8 @@ def _routines(runs: Sequence[Ran]) -> Iterator[Note]:
         confidence = _OWN if _is_own(text) else _COMMON
         cited = {ran.order: ran for ran in (*shown[:_MOST_SHOWN], *list(others.values())[:_MOST_NAMED])}
         evidence = tuple(cited[order] for order in sorted(cited))
-        yield Note("routine", "pattern", line, confidence, "command_outcome", evidence, text, f"cmd:{text}", purpose)
+        key, about = f"cmd:{text}", frozenset((text, *(other for _, other in worth)))
+        yield Note("routine", "pattern", line, confidence, "command_outcome", evidence, text, key, purpose, "", about)
 
 
 def _is_own(text: str) -> bool:
@@ -237,7 +239,9 @@ def _lacking(failed: Ran, reading: Reading) -> Note | None:
     if any(c.outcome == "succeeded" and name in c.text.split() for c in calls):
         return None
     line = f"`{name}` is not installed here"
-    return Note("cure", "pattern", line, _LACKING, "command_outcome", (failed,), failed.cause, f"cmd:{name}", "missing")
+    about, cause = frozenset(c.text for c in failed.run.commands if c.program == name), failed.cause
+    key = f"cmd:{name}"
+    return Note("cure", "pattern", line, _LACKING, "command_outcome", (failed,), cause, key, "missing", "", about)
 
 
 def _stays(runs: Sequence[Ran]) -> Iterator[Note]:
@@ -268,9 +272,9 @@ def _unquoted(failed: Ran, reading: Reading) -> Note | None:
     for item in _behind(failed, reading):
         if isinstance(item, Ran) and item.run.ok and any(word in item.line for word in quoted):
             line = "The shell is zsh: a word with `?`, `*` or `[` that no file matches has to be quoted"
-            return Note(
-                "cure", "pattern", line, _CURE, "command_outcome", (failed, item), failed.cause, "cmd:zsh", "zsh"
-            )
+            shown, cause = (failed, item), failed.cause
+            about = frozenset(c.text for ran in shown for c in ran.run.commands if found[1] in c.text)
+            return Note("cure", "pattern", line, _CURE, "command_outcome", shown, cause, "cmd:zsh", "zsh", "", about)
     return None
 
 
@@ -295,13 +299,13 @@ def _cure(failed: Ran, tried: Proven, reading: Reading) -> Iterator[Note]:
                         needs = "needs a fresh build: it " if step.purpose == "build" else ""
                         cause = _told(failed)
                         what = f"`{_typed(tried)}` {needs}fails{cause} until `{_typed(step)}` was run{where}"
-                    yield _note(what, (failed, ran, item), failed.cause, step)
+                    yield _note(what, (failed, ran, item), failed.cause, step, tried)
                 return
             is_other = command.outcome == "succeeded" and not _mends(command, tried, failed)
             if is_other and _is_other_way(tried, command, failed.cause):
                 # after a step nobody knows which of the two it was
                 if not between and _is_broken(failed, tried, item, command, reading):
-                    yield _note(_other_way(tried, command, failed), (failed, item), failed.cause, command)
+                    yield _note(_other_way(tried, command, failed), (failed, item), failed.cause, command, tried)
                 return
             if command.outcome != "failed" and _may_change(command):
                 between.append((item, command))
@@ -332,7 +336,7 @@ def _in_folder(failed: Ran, reading: Reading) -> Note | None:
             if not folder or folder == _folder(failed) or _ONE_OFF.search(folder) or len(_typed(first)) > _MOST_LINE:
                 return None
             what = f"`{_typed(first)}` fails{_told(failed)}; in `{folder}` it works"
-            return _note(what, (failed, item), failed.cause, first)
+            return _note(what, (failed, item), failed.cause, first, first)
         if any(map(_may_change, item.run.commands)):
             return None
     return None
@@ -464,11 +468,12 @@ def _action(command: Proven) -> str:
     return " ".join(words[: len(words) - len(rest) + is_told])
 
 
-def _note(text: str, shown: tuple[Ran, ...], cause: str, cure: Proven) -> Note:
+def _note(text: str, shown: tuple[Ran, ...], cause: str, cure: Proven, tried: Proven) -> Note:
     runs_there = _RUNS_THERE.search(cure.text) is not None
     fetches = cure.purpose == "install" or (cure.program in _FETCHING and not runs_there)
     doubt = "its cure installs or fetches something" if fetches else ""
-    return Note("cure", "pattern", text, _CURE, "command_outcome", shown, cause, doubt=doubt)
+    about = frozenset((tried.text, cure.text))
+    return Note("cure", "pattern", text, _CURE, "command_outcome", shown, cause, doubt=doubt, commands=about)
 
 
 def _told(failed: Ran) -> str:

@@ -116,7 +116,8 @@ def repeated(known: Iterable[Candidate], new: Iterable[Candidate]) -> list[Candi
         alike = [c for c in earlier if (c.key, c.value) == about]
         strong = [c for c in alike if c.extractor.endswith(NAME)]
         first = next((c for c in alike if _is_other(c, candidate)), None)
-        if any(set(candidate.evidence) <= set(c.evidence) for c in strong):
+        shown = {e.sha256 for e in candidate.evidence}
+        if any(shown <= {e.sha256 for e in c.evidence} for c in strong):
             continue
         kept.append(_strengthened(first, candidate) if first is not None and not strong else candidate)
     return kept

@@ -2,9 +2,9 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -35,7 +35,7 @@ from slowwave.memory.candidates import read_candidates
 from slowwave.memory.delivery import Register, placed_of, reach_of, read_register
 from slowwave.memory.delivery.hooks import spoken
 from slowwave.memory.folder import OWN_FOLDER
-from slowwave.memory.ledger import REVIEW, read_ledger, undone_in
+from slowwave.memory.ledger import REVIEW, Event, read_ledger, undone_in
 from slowwave.memory.provenance import known_lines
 from slowwave.observability.lessons import Kind, in_all, learned, needs_in, remembered
 from slowwave.observability.night import REMEMBERING, STOPPED, Alarm, Night, history_path, read_nights
@@ -62,9 +62,11 @@ class Standing(msgspec.Struct):
     project: str  # its key
     memory: str  # its memory folder
     sessions: int  # how many main sessions it has
-    last_dream: str | None = None  # ISO time at which a dream last looked at it, or None
-    # of the dream that the time gate counts from, as ISO time: where the last one found nothing new, an earlier one
-    counts_from: str = ""
+    # ISO time at which the last dream that stands began, or None: the one that the gates count from and name
+    last_dream: str | None = None
+    is_of_others: bool = False  # no run in the history and no dream of ours began then: Cersei keeps the same clock
+    looked_at: str = ""  # ISO time at which a later dream found nothing new, which moves no clock, or ""
+    undone_dream: str = ""  # ISO time at which a later dream began that was taken back, or ""
     last_change: str = ""  # id of the last dream that changed a memory and was not undone, or ""; its time stands in it
     due: bool = False  # whether the next run would dream
     due_at: str = ""  # ISO time from which the time gate lets a dream pass, or "" when it does now
@@ -99,7 +101,7 @@ def standings(
     found = known_projects(settings, environ)
     chosen = chosen_by(project, found.projects, lambda p: (p.key, p.root))
     rows = [_standing(p, settings, clock.now(), home_folder(environ)) for p in chosen]
-    _look_at_quiet_dreams(rows, environ)
+    _look_at_history(rows, environ)
     folders = folders_of(chosen, settings, environ, chosen=True)
     needs, _ = needs_in(folders, settings.consolidation, clock.now(), environ)
     for row, one in zip(rows, chosen, strict=True):
@@ -116,15 +118,20 @@ def standings(
     return rows, [str(p) for p in found.problems]
 
 
-def _look_at_quiet_dreams(rows: list[Standing], environ: Mapping[str, str]) -> None:
-    """Say when a dream last went over each project that had nothing new for it: that changes no file beside it."""
+def _look_at_history(rows: list[Standing], environ: Mapping[str, str]) -> None:
+    """Say when a dream last went over each project that had nothing new for it, and which one was none of ours."""
     with suppress(OSError):  # whoever looks at the history says that it cannot be read
         nights = [night for night in read_nights(environ)[0] if night.dreamt]
         for row in rows:
             last = row.last_dream or ""
             looked = [n.began for n in nights if n.has_dreamt(NAMELESS(row.project))] if last else []
             if looked and not row.taken_back and iso(looked[-1]) > last:
-                row.last_dream, row.counts_from = iso(looked[-1]), last
+                row.looked_at = iso(looked[-1])
+            row.is_of_others = row.is_of_others and not any(_is_within(last, night) for night in nights)
+
+
+def _is_within(at: str, night: Night) -> bool:
+    return iso(night.began) <= at <= iso(night.began + timedelta(seconds=night.seconds + 1))
 
 
 def _look_at_compactions(rows: list[Standing], projects: list[Project], environ: Mapping[str, str]) -> None:
@@ -169,22 +176,29 @@ def _look_at_gates(standing: Standing, project: Project, settings: Settings, now
     standing.gates = [
         time_gate(project.key, last, now, limits.min_hours * ENOUGH, lambda: not noted.backlog),
         enough if enough.passed else or_after_waiting(enough, changed, noted, now, limits.max_wait),
-        Gate("lock", project.key, passed=not held, reason=held or "free"),
+        Gate("lock", project.key, passed=not held, reason=held or "no other dream is at work"),
     ]
     standing.due = all(gate.passed for gate in standing.gates)
-    standing.taken_back = _taken_back(project.memory, last, changed)
+    _look_at_dreams(standing, read_ledger(project.memory), last, changed)
     if last is not None and not standing.gates[0].passed:
         standing.due_at = iso(due_after(last, limits.min_hours * ENOUGH))
 
 
-def _taken_back(memory: Path, last: int | None, changed: Changed) -> str:
-    """Return when a night's dream was taken back, unless there was a dream or a session since; else ""."""
-    events = read_ledger(memory)
-    nights = {event.dream for event in events if event.event == "dream" and event.run != REVIEW}
-    at = max((at for dream, at in undone_in(events).items() if dream in nights), default="")
+def _look_at_dreams(standing: Standing, events: Sequence[Event], last: int | None, changed: Changed) -> None:
+    """Say whose the last dream is, and what became of a later one: what a night dreamt and somebody took back.
+
+    That it was taken back is how the project stands, unless there was a dream or a session since.
+    """
+    dreams = [event for event in events if event.event == "dream"]
+    nights = {event.dream: event.at for event in dreams if event.run != REVIEW}
+    undone = undone_in(events)
+    at = max((at for dream, at in undone.items() if dream in nights), default="")
     since = datetime.fromisoformat(at).timestamp() if at else 0.0
     is_news = (last or 0) > since or any(session.mtime_ns > since * 1e9 for session in changed.sessions)
-    return "" if is_news else at
+    standing.taken_back = "" if is_news else at
+    stands = standing.last_dream or ""
+    standing.undone_dream = max((nights[dream] for dream in undone if nights.get(dream, "") > stands), default="")
+    standing.is_of_others = bool(stands) and stands not in {event.at for event in dreams}
 
 
 def _look_at_memory(standing: Standing, memory: Path) -> None:

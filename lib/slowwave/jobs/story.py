@@ -172,7 +172,7 @@ def plan_run(job: str, run: Run) -> tuple[Plan, Sequence[Project]]:
     sessions: dict[str, int] = {}
     for project in projects:
         sessions[project.key] = sessions.get(project.key, 0) + len(project.sessions)
-    title = NAMELESS(title_of(job, began.at, projects, dry_run=run.dry_run))
+    title = NAMELESS(title_of(job, began.at, projects, what="dry run" if run.dry_run else ""))
     stages = stages_of(job, run)
     return Plan(job, run.dry_run, sessions, report, stages, began, title, options=run.options), projects
 

@@ -49,6 +49,8 @@ class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
     length: int  # length of the record in bytes
     sha256: str  # hex digest of exactly these bytes
     quote: str = ""  # the words that matter, redacted and short
+    # of the call of a command what became of it, in words: "`make test` passed"; what it printed stands behind it
+    shows: str = ""
 
 
 class SessionRef(msgspec.Struct, frozen=True):

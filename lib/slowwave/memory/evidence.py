@@ -321,7 +321,8 @@ class Source(msgspec.Struct, frozen=True):
     """Where a fact was said, for a person."""
 
     quote: str  # the words that matter
-    around: str  # what was said around them, as it stands there now; "" when it is gone
+    # what was said around them, as it stands there now, or what became of the commands there; "" when it is gone
+    around: str
     before: str  # the end of what the agent had said right before, which an answer is about; "" where nobody can tell
     path: str  # the transcript
     finding: str  # ok, moved, changed or lost
@@ -337,13 +338,21 @@ def sources_of(
     the time while it is read.
     """
     latest = {(piece.path, piece.quote): piece for piece in evidence}
+    became: dict[tuple[str, str], dict[str, None]] = {}
+    for piece in evidence:
+        if piece.shows:
+            became.setdefault((piece.path, piece.quote), {})[piece.shows] = None
     chosen = list(reversed(latest.values()))[: most * 2]
-    found: dict[tuple[str, str], Source] = {}
+    found: dict[tuple[str, str, str], Source] = {}
     for checked in check_all(chosen, transcripts) if chosen else ():
         around, before = said_at(checked, redact), said_before(checked, redact)
-        source = Source(redact(checked.evidence.quote), around, before, printable(checked.path), checked.finding)
-        # copies and forks of a session say the same again
-        found.setdefault((source.quote, around), source)
+        piece = checked.evidence
+        shown = became.get((piece.path, piece.quote))
+        if shown and checked.finding in {"ok", "moved"}:
+            around, before = redact("; then ".join(shown)), ""
+        source = Source(redact(piece.quote), around, before, printable(checked.path), checked.finding)
+        # copies and forks of a session say the same again; commands that became of the same are runs of their own
+        found.setdefault((source.quote, around, source.path if shown else ""), source)
     return list(found.values())[:most]
 
 

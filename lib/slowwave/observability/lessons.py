@@ -26,7 +26,7 @@ from slowwave.memory.candidates import FILE as CANDIDATES
 from slowwave.memory.folder import OWN_FOLDER, MemoryFolder
 from slowwave.memory.ledger import ARRANGED, REVIEW, Event, Sighting, read_ledger, undone_in
 from slowwave.memory.ledger import FILE as LEDGER
-from slowwave.quantities import counted
+from slowwave.quantities import counted, in_hundred
 from slowwave.report import Report
 from slowwave.settings import ConsolidationSettings
 
@@ -174,11 +174,6 @@ def in_words(numbers: Mapping[Kind, int]) -> str:
     if moved := numbers.get("moved"):
         parts.append(f"{moved:,} moved to pages")
     return ", ".join(parts) or "nothing new"
-
-
-def in_hundred(confidence: float) -> str:
-    """Say how many facts like one are worth keeping, as every screen counts them."""
-    return f"{100 * confidence:.0f} in 100 facts like it"
 
 
 def in_all(dreams: Iterable[Dream]) -> str:

@@ -176,6 +176,12 @@ def variant_of(words: Sequence[str], purpose: Purpose) -> str:
     return " ".join(part for part in _parts(name) if part not in plain)
 
 
+def own_tool(words: Sequence[str]) -> str:
+    """Return the tool that does the work, "" where a script of the project's own leads to it, or nobody knows it."""
+    program, _ = tool_of(list(words))
+    return program if program in _TOOLS.keys() | _SUBCOMMANDS.keys() and program not in _OWN else ""
+
+
 def is_tool(words: Sequence[Word]) -> bool:
     """Say whether a command is one that projects are built, tested and run with, not one that shows files."""
     program = _name(words[0].text) if words else ""

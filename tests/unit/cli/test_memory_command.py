@@ -20,10 +20,12 @@ from slowwave.jobs import review
 from slowwave.memory import PASTED, Evidence
 from slowwave.memory.book import read_book
 from slowwave.memory.delivery import REFUSED
+from slowwave.memory.evidence import sources_of
 from slowwave.memory.folder import MemoryFolder, visible_files
 from slowwave.memory.ledger import read_ledger
 from slowwave.observability.lessons import remembered
 from slowwave.report import Item
+from slowwave.secrets import NAMELESS
 from slowwave.settings import ConsolidationSettings
 from tests.unit.consolidation.dreams import House
 
@@ -742,7 +744,7 @@ def test_why_tells_the_call_beside_its_answer_and_nothing_twice(
     assert "> acme test 2>&1" in why
     assert "> acme check" in why
     # a pipe is not cut
-    assert (why.count("> usage, line 8"), why.count("> as above"), "more line" in why) == (1, 1, False)
+    assert (why.count("> usage, line 8"), "as above" in why, "more line" in why) == (1, False, False)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert "> and 4 more lines" in _run(capsys, house, "why", read_book(house.memory).active[0].id)
     assert "commands showed it" in why
@@ -791,7 +793,40 @@ def test_why_says_what_a_call_gave_back_and_why_evidence_has_no_words(
     told = [line.strip() for line in why.splitlines() if line.startswith("           > ")]
     assert told == [
         "> acme check",
-        "> what it gave back, which ends: all is well",
-        "> what it gave back: nothing",
+        "> it printed, at the end: all is well",
         "> its transcript is gone",
     ]
+
+
+def test_why_tells_in_words_what_was_run_that_it_passed_and_what_came_after(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = House(tmp_path)
+    text = "Before a commit: `make lint`, `make test`"
+    candidate = house.candidate(text, session="s1", category="pattern", origin="command_outcome", confidence=0.9)
+    path = house.session("run", "make lint", " ", "make test", "3 passed\nin 2 s", "git commit -m x", "1 file changed")
+    shown = ("`make lint` passed", "", "`make test` passed", "", "`git commit` worked", "")
+    pieces: list[Evidence] = []
+    offset = 0
+    for line, shows in zip(path.read_bytes().splitlines(), shown, strict=True):
+        digest = hashlib.sha256(line).hexdigest()
+        pieces.append(Evidence(str(path), "", offset, len(line), digest, "make lint; make test", shows))
+        offset += len(line) + 1
+    house.extract(msgspec.structs.replace(candidate, evidence=tuple(pieces)))
+    house.dream()
+    why = _run(capsys, house, "why", read_book(house.memory).active[0].id).splitlines()
+    at = why.index(f"  ok       {path}")
+    places = [piece.offset for piece in pieces[::2]]
+    assert why[at + 1 : at + 6] == [
+        f"           at byte {places[0]}: `make lint` passed",
+        f"           at byte {places[1]}: then `make test` passed",
+        "           > it printed, at the end: in 2 s",
+        f"           at byte {places[2]}: then `git commit` worked",
+        "           > it printed, at the end: 1 file changed",
+    ]
+    assert why[at + 6] == "What happened to it:"
+    assert why[1].startswith("  believed, true from ")
+    # what happened is told in the same numbers as what it is worth
+    assert re.search(r"  new \(d\S+\): from 1 session; 90 in 100 facts like it are worth keeping", "\n".join(why))
+    (source,) = sources_of(pieces, [house.folder], 3, NAMELESS)
+    assert source.around == "`make lint` passed; then `make test` passed; then `git commit` worked"

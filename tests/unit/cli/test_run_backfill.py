@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from slowwave.cli import main
+from slowwave.cli import main, screen
 from slowwave.cli.screen import lines_of_backfill as lines
 from slowwave.errors import DONE, PARTLY_FAILED, UNREADABLE, USAGE
 from slowwave.jobs.backfill import plan
@@ -55,6 +55,22 @@ def test_a_preview_a_run_its_coverage_and_its_rollback(world: World, capsys: pyt
     assert re.search(r"rolled-back  code-p0: \d+ facts", words)
     assert "piece" not in words
     assert world.memories() == {}
+
+
+def test_where_all_was_read_the_screen_leads_on_and_what_is_not_there_is_not_resumed(
+    world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = report(world, capsys)
+    code, words, _ = run(world, capsys)
+    assert (code, "nothing of the range is left to read" in words) == (DONE, True)
+    assert (
+        f"  read       4 sessions by backfill {done['run_id']}\n  again      --force reads all of it again (" in words
+    )
+    monkeypatch.setattr(screen, "screen_width", lambda: 80)
+    assert all(len(line) <= 80 for line in lines(report(world, capsys)))
+    for action, what in (("--resume", "unfinished"), ("--pause", "at work")):
+        code, _, error = run(world, capsys, action)
+        assert (code, error) == (UNREADABLE, f"slowwave: no backfill is {what}\n")
 
 
 def test_a_run_that_is_taken_up_still_knows_the_store_that_it_was_begun_with(

@@ -200,8 +200,8 @@ def test_sessions_that_were_archived_for_one_reason_are_told_by_project_and_with
 
 def test_what_was_left_out_is_counted_in_words():
     shown = screen(Report("extract", counts={"redacted": 2, "too_unsure": 1, "bytes_read": 9}))
-    left = "2 secrets in messages and commands, noted as marks, 1 remark too unsure to be noted, kept nowhere"
-    assert f"Left out: {left}\n" in shown
+    secrets = "2 secrets in messages and commands, of which only marks are kept"
+    assert f"Left out: {secrets}, 1 remark too unsure to be noted, kept nowhere\n" in shown
     assert "Left out" not in screen(Report("extract", counts={"bytes_read": 9}))
 
 

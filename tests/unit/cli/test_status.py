@@ -186,7 +186,7 @@ def test_a_dream_is_promised_for_a_time_only_where_the_time_is_all_that_it_waits
 
 
 def test_what_is_archived_before_a_client_deletes_it_is_told_with_its_room() -> None:
-    room = "what clients delete within 8d is archived first"
+    room = "what Claude Code or OpenClaw would delete within 8d is archived first"
     assert list(retention_lines(Kept(rescue="8d", rescue_max_bytes=5_000_000_000)))[2] == (
         f"  rescue     {room}: nothing yet, at most 5.0 GB (retention.rescue_max_bytes)"
     )

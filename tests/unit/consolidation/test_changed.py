@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from slowwave.consolidation.replacement import overtakes
+from slowwave.memory import Candidate
 from slowwave.memory.book import read_book
 from tests.unit.consolidation.folders import Folder
-from tests.unit.consolidation.nights import Nights, said
+from tests.unit.consolidation.nights import Nights, said, together
 
 CHANGED = [
     ("We use Postgres", "We chose SQLite over Postgres"),
@@ -109,3 +110,104 @@ def _standing(older: str, newer: str) -> set[str]:
     for day, text in enumerate((older, newer), 1):
         nights.dream([said(text, f"2026-11-0{day}T10:00:00Z", category="decision")])
     return {memory.text for memory in nights.book.active}
+
+
+# Commands: what is run before a commit, and for what.
+
+BUILD, TYPES = ("bun run build", "bun run lint"), ("bun run typecheck", "bun run lint")
+
+
+def gate(calls: tuple[str, ...], day: int) -> Candidate:
+    line = f"Before a commit: {', '.join(f'`{call}`' for call in calls)}"
+    return shown(line, day, key="cmd:commit", value="; ".join(calls))
+
+
+def shown(text: str, day: int, *, key: str, value: str) -> Candidate:
+    at = f"2026-11-{day:02}T00:00:00Z"
+    return said(text, at, category="pattern", origin="command_outcome", key=key, value=value)
+
+
+def run_before(*gates: tuple[str, ...]) -> tuple[list[str], Nights]:
+    """Return what holds in the end, whether the sessions were read night by night, at once, or the last ones first."""
+    notes = [gate(calls, 1 + number) for number, calls in enumerate(gates)]
+    nights = together([[one] for one in notes])
+    others = [together([notes]), together([[one] for one in reversed(notes)])]
+    assert [other.beliefs() for other in others] == [nights.beliefs()] * 2
+    return sorted(m.value for m in nights.book.active), nights
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (TYPES, BUILD),
+        (("npm run lint", "npm run test:ci"), ("npm run build", "npm run lint")),
+        (("npm run test:ci", "npm run lint"), ("npm test", "npm run lint")),
+        (("pytest -q", "ruff check"), ("npx jest", "ruff check")),
+        (("pytest -q", "npx jest"), ("pytest -q", "ruff check")),
+        (("go test ./...", "golangci-lint run ./..."), ("gofmt -l .", "go test ./...")),
+    ],
+)
+def test_different_checks_before_a_commit_stand_side_by_side(older: tuple[str, ...], newer: tuple[str, ...]) -> None:
+    assert run_before(older, newer)[0] == sorted(map("; ".join, (older, newer)))
+
+
+@pytest.mark.parametrize(
+    ("older", "newer"),
+    [
+        (("npm test", "npm run lint"), ("pnpm test", "pnpm lint")),
+        (("npm test", "npm run lint"), ("npm run lint", "npm test")),
+        (BUILD, (*BUILD, "bun run test")),
+        (("make test", "make lint"), ("uv run pytest -q", "uv run ruff check")),
+        (("pytest -q", "ruff check"), ("python -m pytest -x", "ruff check .")),
+        (("go test ./...", "go vet ./..."), ("gofmt -l .", "go vet ./...", "go test ./...")),
+    ],
+)
+def test_the_same_checks_run_in_another_way_or_with_more_take_their_place(
+    older: tuple[str, ...], newer: tuple[str, ...]
+) -> None:
+    assert run_before(older, newer)[0] == ["; ".join(newer)]
+
+
+def test_some_of_the_checks_say_nothing_against_the_others() -> None:
+    more = (*BUILD, "bun run test")
+    holds, nights = run_before(BUILD, more, BUILD)
+    assert holds == ["; ".join(more)]
+    (less,) = (m for m in nights.book.memories.values() if m.value == "; ".join(BUILD))
+    assert less.held == (("2026-11-01T00:00:00Z", "2026-11-02T00:00:00Z"),)
+    late = Nights()
+    late.dream([gate(more, 1)])
+    (told,) = (o.reason for o in late.dream([gate(BUILD, 5)]) if o.action == "SUPERSEDE")
+    assert told == f"says no more than: {gate(more, 1).text}"
+
+
+def test_what_a_person_dropped_ends_no_shorter_list() -> None:
+    nights = Nights()
+    nights.dream([gate((*BUILD, "cargo test --workspace", "golangci-lint run", "npm run test:e2e"), 1)])
+    nights.files = {
+        name: b"\n".join(line for line in data.split(b"\n") if b"cargo test" not in line)
+        for name, data in nights.files.items()
+    }
+    nights.dream([gate(BUILD, 5)])
+    assert [m.value for m in nights.book.active] == ["; ".join(BUILD)]
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "left"),
+    [
+        ("npm run test:ci", "npm test", 2),
+        ("npm run test:unit", "npm run test:e2e", 2),
+        ("npm test", "pnpm test", 1),
+        ("make test", "uv run pytest -q", 1),
+        ("npm test", "npm run test -- --coverage", 1),
+    ],
+)
+def test_two_commands_for_one_purpose_are_two_where_their_names_say_what_each_is_for(
+    older: str, newer: str, left: int
+) -> None:
+    notes = [
+        shown(f"Tests are run with `{call}`", 1 + n, key="cmd:test", value=call)
+        for n, call in enumerate((older, newer))
+    ]
+    for nights in ([notes], [[one] for one in notes], [[one] for one in reversed(notes)]):
+        holding = {m.value for m in together(nights).book.active}
+        assert holding == {older, newer} if left > 1 else holding == {newer}

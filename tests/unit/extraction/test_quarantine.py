@@ -54,7 +54,7 @@ def test_an_echo_goes_to_quarantine_and_not_to_memory(tmp_path: Path) -> None:
     run(tmp_path, echoing(tmp_path, RULES[1]))
     assert texts(tmp_path) == [RULES[0]]
     (kept,), _ = read_quarantine(memory(tmp_path))
-    assert (kept.text, kept.reason) == (RULES[1], "stood in the output of Bash before")
+    assert (kept.text, kept.reason) == (RULES[1], "stood in the output of Bash before somebody typed it")
 
 
 def test_what_is_counted_as_kept_out_is_what_the_list_shows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,7 +114,7 @@ def test_the_command_shows_the_newest_and_counts_all(tmp_path: Path, capsys: pyt
     shown = ["memory", "quarantine", "--memory", str(memory(tmp_path)), "--limit", "1"]
     assert main(shown) == 0
     said = capsys.readouterr()
-    assert "    2  stood in the output of Bash before" in said.out.splitlines()
+    assert "    2  stood in the output of Bash before somebody typed it" in said.out.splitlines()
     assert "    1  sets earlier instructions aside" in said.out.splitlines()
     assert "the newest 1 of 3" in said.err
     assert main([*shown, "--json"]) == 0

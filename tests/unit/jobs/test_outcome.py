@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from slowwave.jobs.conclusion import outcome_of, title_of
+from slowwave.jobs.conclusion import MOST_TITLE, outcome_of, title_of
 from slowwave.report import Gate, Item, Phases, Report
 from slowwave.stores.projects import Project
 
@@ -115,10 +115,20 @@ def test_what_a_night_did_is_a_sentence_with_the_id_of_its_run() -> None:
     assert dry == "nightly r1 was a dry run and changed nothing: it found nothing to keep, in 1 session of 1 project."
 
 
-def test_a_run_is_called_by_its_job_its_day_and_its_projects() -> None:
+def test_a_run_is_called_by_its_job_its_day_and_minute_and_its_projects_in_few_characters() -> None:
     at = datetime(2026, 11, 23, 12, tzinfo=UTC)
-    projects = [Project(f"-home-ana-{name}", f"/home/ana/{name}", (), Path("/m"), ()) for name in ("tern", "quill")]
-    assert title_of("nightly", at, projects) == "nightly 2026-11-23 tern, quill"
-    assert title_of("extract", at, [], dry_run=True) == "extract 2026-11-23 (dry run)"
-    many = [Project(f"p{number}", "", (), Path("/m"), ()) for number in range(5)]
-    assert title_of("retain", at, many) == "retain 2026-11-23 p0, p1, p2 and 2 more"
+    when = f"{at.astimezone():%Y-%m-%d %H:%M}"
+
+    def of(*names: str) -> list[Project]:
+        return [Project(f"-home-ana-{name}", f"/home/ana/{name}", (), Path("/m"), ()) for name in names]
+
+    assert title_of("nightly", at, of("tern", "quill")) == f"nightly {when} tern, quill"
+    assert title_of("extract", at, [], what="dry run") == f"extract {when} (dry run)"
+    many = [Project(f"p{number}", "", (), Path("/m"), ()) for number in range(15)]
+    assert title_of("retain", at, many) == f"retain {when} p0 +14"
+    long = ("context-evaluator", "language-server")
+    assert title_of("nightly", at, of(*long)) == f"nightly {when} 2 projects"
+    assert title_of("nightly", at, of(long[0])) == f"nightly {when} context-evalua…"
+    assert title_of("consolidate", at, of(*long), what="dry run") == f"consolidate {when} (dry run)"
+    jobs = ("nightly", "backfill", "consolidate")
+    assert all(len(title_of(job, at, of(*long))) <= MOST_TITLE for job in jobs)

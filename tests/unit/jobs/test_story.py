@@ -15,6 +15,7 @@ from msgspec.structs import replace as replace_in
 
 from slowwave.cli.screen import lines
 from slowwave.cli.status import every, short
+from slowwave.consolidation.gates import render_state
 from slowwave.context import FixedClock, Run
 from slowwave.errors import NotFoundError, UnreadableError
 from slowwave.jobs import steps
@@ -23,6 +24,7 @@ from slowwave.jobs.status import standings
 from slowwave.jobs.story import run_job
 from slowwave.memory import Candidate
 from slowwave.memory.candidates import read_candidates
+from slowwave.memory.transaction import replace_state
 from slowwave.memory.undo import undo
 from slowwave.observability.lessons import Learned, planned
 from slowwave.report import Report, in_wait
@@ -210,15 +212,19 @@ def test_a_dream_that_had_nothing_to_write_is_told_with_its_time_where_it_went(t
     assert outcome_of(run_job("nightly", forced)).message == "nightly r2 dreamt over 1 project: nothing new to write."
     assert memory_files(tmp_path) == before
     rows, _ = standings(run.settings, run.environ, FixedClock(NOW + timedelta(hours=2)))
-    assert {row.project: (row.last_dream, row.counts_from) for row in rows} == {
+    assert {row.project: (row.last_dream, row.looked_at) for row in rows} == {
         "-home-ana-quill": ("2026-11-20T22:00:00Z", ""),
-        "-home-ana-tern": ("2026-11-20T23:00:00Z", "2026-11-20T22:00:00Z"),
+        "-home-ana-tern": ("2026-11-20T22:00:00Z", "2026-11-20T23:00:00Z"),
     }
-    told = "  last dream 2026-11-20 23:00: nothing new, so the next counts from 2026-11-20 22:00; the last that changed"
+    told = "  last dream 2026-11-20 22:00; looked at again 2026-11-20 23:00, nothing new; the last that changed"
     assert told in "\n".join(every(rows))
+    # it is the one that the gates name, here and at the end of a run
+    (time,) = (gate.reason for row in rows if "tern" in row.project for gate in row.gates if gate.gate == "time")
+    assert "the last dream (2026-11-20 22:00 UTC)" in time
     run_job("nightly", replace(forced, project="", id="r3", clock=FixedClock(NOW + timedelta(hours=3))))
     rows, _ = standings(run.settings, run.environ, FixedClock(NOW + timedelta(hours=4)))
-    assert {row.last_dream for row in rows} == {"2026-11-21T01:00:00Z"}
+    assert {(row.last_dream, row.looked_at) for row in rows} == {("2026-11-20T22:00:00Z", "2026-11-21T01:00:00Z")}
+    assert not any(row.is_of_others for row in rows)
 
 
 def test_the_log_of_a_run_tells_projects_that_were_dreamt_over_from_those_that_are_not_due(
@@ -246,7 +252,7 @@ def test_a_night_that_was_taken_back_is_told_as_such_until_a_session_follows_it(
     assert told.count("last dream taken back 2026-11-20 23:00; ") == 2
     assert told.count("  next       nothing is due: a night looks at it again, and learns only from later") == 2
     assert "pass  " not in told
-    assert "no dream yet" not in told
+    assert "no earlier dream" not in told
     (tern,) = [row for row in rows if "tern" in row.project]
     assert tern.for_you is not None
     assert f"{in_wait(tern.waiting, tern.for_you)}, which that dream had not taken" in told
@@ -255,6 +261,27 @@ def test_a_night_that_was_taken_back_is_told_as_such_until_a_session_follows_it(
         os.utime(session, ns=(0, int((NOW + timedelta(hours=1.2)).timestamp() * 1e9)))
     rows, _ = standings(run.settings, run.environ, later)
     assert {row.project: bool(row.taken_back) for row in rows} == {"-home-ana-quill": True, "-home-ana-tern": False}
+    # a dream that other screens tell is not told as if it had never been
+    (tern,) = [row for row in rows if "tern" in row.project]
+    assert (tern.last_dream, tern.undone_dream) == (None, "2026-11-20T22:00:00Z")
+    told = "\n".join(every([tern]))
+    assert "  last dream none that stands; that of 2026-11-20 22:00 was taken back\n" in told
+    assert "never" not in told
+
+
+def test_a_dream_of_cersei_is_the_last_dream_and_told_as_none_of_slowwaves_runs(tmp_path: Path):
+    run = sample_run(tmp_path)
+    report = run_job("nightly", run)
+    memory = Path(report.memories["-home-ana-tern"])
+    replace_state(memory, render_state(int((NOW + timedelta(hours=2)).timestamp())))
+    rows, _ = standings(run.settings, run.environ, FixedClock(NOW + timedelta(hours=3)))
+    assert {row.project: (row.last_dream, row.is_of_others) for row in rows} == {
+        "-home-ana-quill": ("2026-11-20T22:00:00Z", False),
+        "-home-ana-tern": ("2026-11-21T00:00:00Z", True),
+    }
+    told = "\n".join(every(rows))
+    assert told.count("by no run in the history: Cersei keeps the same clock") == 1
+    assert "(2026-11-21 00:00 UTC)" in told
 
 
 def test_a_dry_run_shows_what_would_wait_for_a_person(tmp_path: Path):

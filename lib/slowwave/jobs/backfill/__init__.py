@@ -15,7 +15,7 @@ import msgspec
 from slowwave.context import Run, clock_of
 from slowwave.errors import NotFoundError, SlowwaveError, UsageError, told
 from slowwave.jobs.backfill.folder import Folder, Plan, Shard, backfills_folder, left_of, note_answers, sizes_left
-from slowwave.jobs.backfill.landing import land_shard, not_landed, roll_back, stood_before
+from slowwave.jobs.backfill.landing import land_shard, not_added, not_landed, roll_back, stood_before
 from slowwave.jobs.backfill.plan import cover, first_words, plan_backfill, wanted_of
 from slowwave.jobs.backfill.preview import foreseen
 from slowwave.jobs.backfill.shard import Done, ShardReader, reading
@@ -271,6 +271,7 @@ def end(folder: Path, environ: Mapping[str, str], report: Report) -> Report:
     if left := left_of(run, plan):
         how = "paused" if run.is_paused else "not done"
         report.count("left", left)
+        report.count("not_added", not_added(run, plan))
         report.warnings.append(f"{how}: {counted('left', left)}; continue with --resume {plan.run_id}")
     elif not_landed(run, plan):
         told = "not done: what was read is not added to every project yet"
@@ -310,7 +311,7 @@ def _worst(failures: Sequence[str]) -> str:
 # the outcome of a run of which something is left to read, because somebody paused it
 UNFINISHED = "Unfinished"
 # what a report says of the whole range, each time anew
-_OF_RANGE = frozenset({"projects", "in_range", "left"})
+_OF_RANGE = frozenset({"projects", "in_range", "left", "not_added"})
 
 
 def recorded(report: Report, plan: Plan, began: Began, environ: Mapping[str, str], *, anew: bool = False) -> Ended:

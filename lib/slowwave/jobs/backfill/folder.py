@@ -26,6 +26,7 @@ from slowwave.jobs.portions import packed, unpacked
 from slowwave.journal import Form, read_note
 from slowwave.locks import is_locked, locked_file
 from slowwave.memory import Candidate, ExtractedRange
+from slowwave.report import Item
 from slowwave.settings import Settings
 from slowwave.stores.projects import Project
 
@@ -109,6 +110,7 @@ class Plan(msgspec.Struct, frozen=True):
     bytes: int  # in them
     counts: dict[str, int]  # what of the range is not to be read, and why
     warnings: list[str]  # what discovery met
+    told: list[Item] = []  # where nothing is to be read: which runs have read it, and how it could go on
 
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -280,6 +282,22 @@ class Folder:
 
     def _piece(self, number: int) -> Path:
         return self.path / "pieces" / f"{number:07}.json"
+
+
+def the_one(action: Literal["resume", "pause"], environ: Mapping[str, str]) -> str:
+    """Return the id of the only backfill that can be paused, or gone on with.
+
+    Raises:
+        NotFoundError: there is none, or there are several.
+    """
+    plans = sorted(backfills_folder(environ).glob("*/plan.json"))
+    open_ones = [folder for folder in (Folder(path.parent) for path in plans) if folder.standing in ("", "failed")]
+    found = [folder.path.name for folder in open_ones if folder.is_led() == (action == "pause")]
+    if len(found) != 1:
+        what = "at work" if action == "pause" else "unfinished"
+        told = f"several backfills are {what}; name one: {', '.join(found)}" if found else f"no backfill is {what}"
+        raise NotFoundError(told)
+    return found[0]
 
 
 def left_of(run: Folder, plan: Plan) -> int:

@@ -82,6 +82,18 @@ def not_landed(run: Folder, plan: Plan) -> int:
     return sum(record is None or record.state != "done" for record in records)
 
 
+def not_added(run: Folder, plan: Plan) -> int:
+    """Return how many sessions of a run were read and have not landed yet.
+
+    Raises:
+        CorruptStateError: the run's files are damaged.
+    """
+    shards = (run.shard(number) for number in range(plan.shards))
+    read = ((shard.number, piece) for shard in shards for piece in shard.pieces if run.has(piece.number))
+    records = ((piece, _known(run.landed(name_of(number, piece.project)))) for number, piece in read)
+    return sum(len(piece.sessions) for piece, record in records if record is None or record.state != "done")
+
+
 def stood_before(run: Folder, plan: Plan) -> dict[str, int]:
     """Return the numbers of what was read and what landed so far."""
     report = Report("backfill")
@@ -303,7 +315,10 @@ class Landing(Batch):
         """Leave out what is about something that was erased since it was read."""
         if self.redact.blocked is None:
             return candidates
-        left = [c for c in candidates if ERASED not in self.redact(f"{c.text} {' '.join(e.quote for e in c.evidence)}")]
+        told = (
+            (c, " ".join([c.text, *(words for e in c.evidence for words in (e.quote, e.shows))])) for c in candidates
+        )
+        left = [c for c, words in told if ERASED not in self.redact(words)]
         self.report.count("about_erased", len(candidates) - len(left))
         return left
 

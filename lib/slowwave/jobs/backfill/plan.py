@@ -5,7 +5,8 @@ Plans come in shards and pieces that every host cuts alike.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from math import ceil
 from os import fspath
 from pathlib import Path
 from typing import Any, Literal
@@ -26,9 +27,10 @@ from slowwave.formats.sessions import StoredSession
 from slowwave.jobs.backfill.folder import VERSION, Pace, Piece, Plan, Seed, Shard, Wanted, latest
 from slowwave.jobs.parameters import BackfillParameters
 from slowwave.jobs.story import MOST_ROWS, printable
-from slowwave.memory import Candidate, name_to_json
+from slowwave.memory import Candidate, iso, name_to_json
 from slowwave.memory.candidates import read_candidates
-from slowwave.report import Item, Report, counted, readable
+from slowwave.observability.night import Night, read_nights
+from slowwave.report import Item, Report, counted, number_of, readable
 from slowwave.secrets import NAMELESS
 from slowwave.settings import Settings
 from slowwave.stores.catalogue import own_catalogue
@@ -183,6 +185,10 @@ class Ledger:
             return State("refused", version, why)
         return State("unread" if not version else "grown" if version == EXTRACTOR else "older", version)
 
+    def read_at(self, session: StoredSession) -> str:
+        """Return when the present version has read of a session last, "" where it has not."""
+        return max((one.at for one in self._ranges.of(name_to_json(session.id), EXTRACTOR)), default="")
+
     def versions(self, session: StoredSession) -> list[str]:
         """Return which versions of which extractors are in the books of a session."""
         return sorted(self._by(name_to_json(session.id)))
@@ -287,6 +293,7 @@ def plan_backfill(run: Run, given: BackfillParameters) -> tuple[Plan, list[Shard
         bytes=sum(session.size for _, session in due),
         counts=dict(sorted(counts.items())),
         warnings=warnings,
+        told=[] if due else _led_on(run, wanted, [(s, ledgers[p.memory]) for p in projects for s in p.sessions]),
     )
     return plan, shards
 
@@ -302,8 +309,58 @@ def first_words(plan: Plan) -> Report:
         size = f"{counted('sessions', plan.sessions)}, {readable(plan.bytes)}"
         report.items.append(Item(plan.run_id, "backfill", size))
     else:
+        report.items += plan.told
         report.warnings.insert(0, _nothing_of(plan))
     return report
+
+
+# so many runs that have read something are named
+_MOST_RUNS = 3
+
+
+def _led_on(run: Run, wanted: Wanted, every: Sequence[tuple[StoredSession, Ledger]]) -> list[Item]:
+    """Return which runs have read what of a range in which nothing is left, and how it could go on."""
+    from slowwave.jobs.status import unfinished  # noqa: PLC0415 - only where nothing is left
+
+    read = [(session, at) for session, ledger in every if (at := ledger.read_at(session))]
+    found: list[Item] = []
+    nights = [night for night in read_nights(run.environ)[0] if night.job in _READERS] if read else []
+    by = Counter(_reader(at, nights) for _, at in read)
+    for reader, number in by.most_common(_MOST_RUNS):
+        found.append(Item(run.id, "read", f"{counted('sessions', number)} by {reader}"))
+    if len(by) > _MOST_RUNS:
+        found.append(Item(run.id, "read", f"the others by {number_of(len(by) - _MOST_RUNS, 'more run')}"))
+    if read and not (run.force or wanted.upgrade or wanted.retry_failed):
+        size = readable(sum(session.size for session, _ in read))
+        asks = "; the model is asked again" if run.settings.model.is_set else ""
+        told = f"--force reads all of it again ({size}), and adds only facts that were not found before{asks}"
+        found.append(Item(run.id, "again", f"{told}; what you rejected or dropped stays out"))
+        how = "Ctrl-C stops it and keeps what was read; so does --pause, in another terminal; --resume goes on"
+        found.append(Item(run.id, "pause", how))
+    for one in unfinished(run.environ)[0]:
+        told = f"{one.run_id}: {one.read:,} of {counted('sessions', one.sessions)} read; go on with {one.command}"
+        found.append(Item(one.run_id, one.how, told))
+    return found
+
+
+# the jobs that read sessions
+_READERS = ("nightly", "extract", "backfill")
+
+
+def _reader(at: str, nights: Iterable[Night]) -> str:
+    """Return the run that read something at a time, in words, as far as the history knows it."""
+    night = next((n for n in nights if _begin_of(n) <= at <= iso(n.began + _lasted(n))), None)
+    return f"{night.job} {night.run_id}" if night else f"a run of {at[:10]} that is not in the history"
+
+
+def _begin_of(night: Night) -> str:
+    """Return when a run began: a backfill that is gone on with keeps the time of its id for all that it reads."""
+    began = parse_time(night.run_id.partition("-")[0])
+    return iso(min(began, night.began) if began else night.began)
+
+
+def _lasted(night: Night) -> timedelta:
+    return timedelta(seconds=ceil(night.seconds))
 
 
 def _nothing_of(plan: Plan) -> str:
@@ -316,10 +373,7 @@ def _nothing_of(plan: Plan) -> str:
         return f"no session of the range is left to read again: none was read by rules older than {EXTRACTOR}"
     if plan.force:
         return "nothing of the range can be read: slowwave run backfill --coverage says why"
-    return (
-        "nothing of the range is left to read: a night or an earlier backfill has read it; "
-        "--force reads it again, which adds only what was not found before"
-    )
+    return "nothing of the range is left to read"
 
 
 def _due(
@@ -502,6 +556,7 @@ _SHARES = {
         ),
         ("not_failed", f"could not be read{_NOT_ASKED}", ""),
         ("beyond_limit", "is beyond the limit", "are beyond the limit"),
+        ("not_added", "was read, and is added when it goes on", "were read, and are added when it goes on"),
         ("left", "is left", "are left"),
         ("others", "was left out: erased, or gone", "were left out: erased, or gone"),
     )
@@ -511,7 +566,11 @@ _BESIDES = {
     name: (one, several or one)
     for name, one, several in (
         ("read_again", "of those read had been read by an older version", ""),
-        ("forced", "of those read had been read before (--force)", ""),
+        (
+            "forced",
+            "of them had been read before, and is read again (--force)",
+            "of them had been read before, and are read again (--force)",
+        ),
         ("read_meanwhile", "of those read was also read by another run", "of those read were also read by another run"),
         ("candidates", "fact was noted", "facts were noted"),
         (
@@ -539,7 +598,7 @@ def tally_of(counts: Mapping[str, int], before: Mapping[str, int]) -> Iterator[t
     for words, of in ((_SHARES, shares), (_BESIDES, counts)):
         for name, told in words.items():
             if (number := of.get(name, 0)) > 0:
-                earlier = before.get(name, 0) if name != "left" else 0
+                earlier = before.get(name, 0) if name not in ("left", "not_added") else 0
                 now = f": {number - earlier:,} now, {earlier:,} before" if earlier else ""
                 yield number, f"{told[number != 1]}{now}"
 

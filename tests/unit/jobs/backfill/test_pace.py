@@ -61,7 +61,9 @@ def test_a_pause_is_noticed_while_it_waits():
     assert max(timer.slept) <= 1.0
 
 
-def paused_after(world: World, sessions: int, monkeypatch: pytest.MonkeyPatch) -> Report:
+def paused_after(
+    world: World, sessions: int, monkeypatch: pytest.MonkeyPatch, run_id: str = "b1", **more: Any
+) -> Report:
     """Run a backfill that somebody pauses after so many sessions."""
     left = [sessions]
     extract = shard.extract_one
@@ -70,10 +72,10 @@ def paused_after(world: World, sessions: int, monkeypatch: pytest.MonkeyPatch) -
         extract(*given)  # pyright: ignore[reportArgumentType]
         left[0] -= 1
         if not left[0]:
-            world.backfill("p", action="pause", backfill="b1")
+            world.backfill("p", action="pause", backfill=run_id)
 
     monkeypatch.setattr(shard, "extract_one", count)
-    return world.backfill()
+    return world.backfill(run_id, **more)
 
 
 @pytest.mark.parametrize("sessions", [1, 5, 11])
