@@ -41,7 +41,7 @@ _LEAST_TIMES, _LEAST_PLACES = 4, 2
 _STRENGTH = 0.3
 _DIGITS = 2
 # weights below these change nothing that anybody sees; a text has many pieces, each of little weight
-_LEAST, _LEAST_PIECE, _LEAST_CATEGORY = 0.06, 0.4, 0.2
+_LEAST, _LEAST_PIECE, _LEAST_CATEGORY = 0.1, 0.4, 0.2
 _ARGUABLE, _CLEAR = 0.6, 2
 _WORTH = (0.0, _ARGUABLE, 1.0)
 # rules in the gaps of messages weigh as much as messages that were written whole, and much where they stand alone:
@@ -62,7 +62,7 @@ _REAL_WEIGHT, _WRITTEN_WEIGHT = 3.0, 1.0
 _MESSAGES = 0.3
 _TYPED_STRENGTH, _OF_PHRASES, _OF_ENDINGS = 4.0, 0.25, 0.08
 _LEAST_PHRASE_TIMES, _LEAST_ENDING_TIMES = 3, 4
-_LEAST_TYPED = (0.5, 0.3)
+_LEAST_TYPED = (0.6, 0.3)
 _DOCUMENT = {"strength": 0.3, "of_pieces": 3.0, "least": 0.15, "least_piece": 0.6}
 # a message of more statements may be pasted; people's words are few beside an assistant's
 _SHORT, _PERSONS = 2, 3.0

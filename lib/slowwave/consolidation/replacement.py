@@ -235,8 +235,10 @@ def _is_contrary(newer: str, older: str, *, surely: bool) -> bool:
     """Say whether a clause of the newer statement says no to what the older one says, or yes where that says no."""
     if _CONDITION.search(newer) or _CONDITION.search(older):
         return False
-    old = _clause_of(_CLAUSES.split(older)[0])
-    return any(_denies(_clause_of(clause), old, surely=surely) for clause in _CLAUSES.split(newer))
+    first, *_ = _CLAUSES.split(older)
+    if older.startswith(f"{first}:"):
+        return False  # "Alarm fired twice: ..." names what the rest is about
+    return any(_denies(_clause_of(clause), _clause_of(first), surely=surely) for clause in _CLAUSES.split(newer))
 
 
 def _denies(new: _Clause, old: _Clause, *, surely: bool) -> bool:

@@ -6,7 +6,7 @@ it waits in the inbox.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from slowwave.extraction.candidates import MAX_TEXT, Note
@@ -48,6 +48,9 @@ _QUESTION_CHARS = 150
 _SHORTEST_SUBJECT = 3
 _LEAST_EXPLAINED = 4
 _ENDS = (".", "!", "?", "\u3002")
+_STOPS = ".!?\u2026,;:\u2013\u2014-(\u3002\uff01\uff1f\uff0c\uff1b\uff1a\u3001"
+# lines of so many are mostly wrapped by a program
+_MARGIN = 60
 _MARKUP = re.compile(r"^[>\s]+|^(?:#{1,6}\s+)")
 # "1024**2" and "__init__" are no emphasis
 _STRONG = re.compile(
@@ -65,9 +68,30 @@ def plain(text: str) -> str:
     return " ".join(_LINK.sub(r"\1", bare).split())
 
 
+def on_one_line(statement: Statement) -> str:
+    """Return the words of a statement without marks of Markdown, those of different lines apart.
+
+    A line that reaches the margin was wrapped; what stands on a shorter one and has no stop ends with it.
+    """
+    typed = None
+    if statement.said.speaker == "person":
+        typed = re.search(r"\s+".join(map(re.escape, statement.text.split())), statement.said.own)
+    lines = [" ".join(line.split()) for line in typed[0].split("\n")] if typed else [statement.text]
+    return plain(_apart((one, len(one) < _MARGIN) for one in lines))
+
+
+def _apart(pieces: Iterable[tuple[str, bool]]) -> str:
+    """Return pieces in a row, with a semicolon where one ends that has no stop; each with whether it ends."""
+    told, is_end = "", False
+    for piece, ends in pieces:
+        told = f"{told}{';' if is_end and told[-1:] not in _STOPS else ''} {piece}".strip()
+        is_end = ends
+    return told
+
+
 def standing(statement: Statement) -> str:
     """Return the words of a statement with what they need to be understood alone."""
-    text = plain(statement.text)
+    text = on_one_line(statement)
     if points_back(text) and statement.before:
         before = plain(sentences(statement.before)[-1])
         if len(before) + len(text) < MOST_CHARS and not is_small_talk(before):
@@ -83,18 +107,24 @@ def standing(statement: Statement) -> str:
 def choice(chosen: Chosen) -> str:
     """Return what was chosen in a dialog with what it needs to be understood: what was asked, and what it means.
 
-    The question says what it is about. Where it says next to nothing ("Which one?"), the dialog's title and what the
-    option was said to mean take its place. Of the meaning there are as many sentences as there is room for.
+    Where the dialog has a title and the option was said to mean something, these lead, and what was asked stands behind
+    them, unless it says next to nothing ("Which one?"). Else the question says what it is about. Of the meaning there
+    are as many sentences as there is room for.
     """
     question, title = _asking(plain(chosen.question)), plain(chosen.header)
     options = [(_RECOMMENDED.sub("", plain(one.label)), plain(one.description)) for one in chosen.chosen]
-    if title and len(options) == 1 and options[0][1] and len(contents_of(question)) < _LEAST_EXPLAINED:
+    if title and len(options) == 1 and options[0][1]:
         ((label, meaning),) = options
-        return _with_room(f"{title}: {label}{'' if label.endswith(_ENDS) else '.'}", meaning, " {}")
+        lead = f"{title}: {label}{'' if label.endswith(_ENDS) else '.'}"
+        behind = f" (asked: {question})" if len(contents_of(question)) >= _LEAST_EXPLAINED else ""
+        told = _fitting(meaning, MAX_TEXT - len(lead) - len(behind) - 1)
+        return f"{lead} {told}{behind}" if told else f"{lead} {_fitting(meaning, MAX_TEXT - len(lead) - 1)}".strip()
     if title and len(title) + len(question) < _QUESTION_CHARS and title.casefold() not in question.casefold():
         question = f"{title}: {question}"
     if len(options) == 1:
-        return _with_room(f"{question} \u2192 {options[0][0]}", options[0][1], " ({})")
+        ((label, meaning),) = options
+        told = _fitting(meaning, MAX_TEXT - len(question) - len(label) - 6)
+        return f"{question} \u2192 {label}{f' ({told})' if told else ''}"
     answers = [f"{label} ({meaning})" if meaning else label for label, meaning in options]
     if answers:
         return f"{question} \u2192 {'; '.join(answers)}"
@@ -124,15 +154,15 @@ def _with_end(text: str, answer: str) -> str:
     return f"{text} {first}{between} {last}".strip()
 
 
-def _with_room(text: str, meaning: str, form: str) -> str:
-    """Return a text with as many sentences of a meaning behind it as there is room for, at least one that fits."""
+def _fitting(text: str, room: int) -> str:
+    """Return as many sentences of a text as fit into so many characters, from its first one on."""
     told = ""
-    for sentence in sentences(meaning):
+    for sentence in sentences(text):
         longer = f"{told} {sentence}".strip()
-        if len(text) + len(form.format(longer)) > MAX_TEXT:
+        if len(longer) > room:
             break
         told = longer
-    return text + form.format(told) if told else text
+    return told
 
 
 # what nobody typed can be a fact about the project or a way of working, never somebody's wish
@@ -252,11 +282,11 @@ def _with_others(every: Sequence[Statement], worth: Sequence[float], at: int) ->
     alone = every[at].text
     is_led = points_back(alone) or refers_back(alone) or len(contents_of(alone)) < _LEAST_EXPLAINED
     told = [
-        plain(one.text)
+        on_one_line(one)
         for number, one in enumerate(every)
         if number == at or worth[number] >= _PASSING or (is_led and number == at - 1)
     ]
-    return " ".join(one for one in told if contents_of(one))
+    return _apart((one, True) for one in told if contents_of(one))
 
 
 def _told(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:

@@ -364,6 +364,16 @@ _WHOLE_DAY = re.compile(
     r"(?<![\w./-])(?:\d{4}-\d\d-\d\d|\d{1,2} [^\W\d_]{3,9},? \d{4}"
     r"|[^\W\d_]{3,9} \d{1,2}(?:st|nd|rd|th)?,? \d{4})(?![\w/-])"
 )
+_MONTHS_NAMED = (
+    "(?:jan|jän|gen|ene|feb|fév|fev|mar|mär|maa|apr|avr|abr|mai|may|mei|mag|maj|jun|jui|giu|jul|lug|aug|aoû|ago|sep|set|oct"
+    r"|okt|ott|out|nov|dec|dez|déc|dic)[^\W\d_]{0,6}\.?"
+)
+_CALENDAR_DAY = (
+    rf"(?:\d{{1,2}}(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?{_MONTHS_NAMED}|{_MONTHS_NAMED}\s+\d{{1,2}}(?:st|nd|rd|th)?"
+    r"|\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}|\d{1,2}(?:st|nd|rd|th))(?![\w:%])"
+)
+_THEN_CALENDAR = re.compile(rf"[\s,(]*(?:(?:the|der|den|dem|le|el|il|o)\s+)?{_CALENDAR_DAY}", re.IGNORECASE)
+_CALENDAR_BEFORE = re.compile(rf"(?<![\w.]){_CALENDAR_DAY}[\s,(]*$", re.IGNORECASE)
 _ASIDE = re.compile(r"(?<=\S)\s+\([^()\d]*\)\s*$")
 # a day behind these ends or begins what the heading is about
 _BOUND = re.compile(
@@ -482,7 +492,9 @@ def _day_of(named: _Named, sentence: str, base: date, *, is_note: bool) -> str:
     """Return the day that is meant, "" where none is, or nobody can tell."""
     language, clause = named.language, _clause_of(named, sentence)
     is_rule = whole(language.condition).search(clause.sentence) or whole(language.rule).search(clause.rest)
-    if is_rule or clause.sentence.endswith("?") or _ends_with(clause.left, language.never_after):
+    # "Friday 16 October" says already which day it is
+    is_said = _THEN_CALENDAR.match(sentence[named.stop :]) or _CALENDAR_BEFORE.search(sentence[: named.start])
+    if is_rule or is_said or clause.sentence.endswith("?") or _ends_with(clause.left, language.never_after):
         return ""
     if named.kind == "weekday":
         return _weekday(named, clause, base)

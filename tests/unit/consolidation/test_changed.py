@@ -30,6 +30,8 @@ BESIDE = [
     ("Postgres 14 needs pg_trgm", "Postgres 16 needs pg_trgm"),
     ("Never deploy on Fridays", "Never deploy on Fridays without a second reviewer"),
     ("Never push on Fridays", "Never push on Mondays"),
+    # the words before a colon name what the rest is about
+    ("Alarm fired twice: two daemons were leader, see `locks`", "Alarm never fired: `just trace` prints why"),
     ("`npm test` fails; `pnpm test` works", "Use pnpm instead of npm"),
     ("The staging database is Postgres 14", "The production database is Postgres 16"),
 ]

@@ -49,6 +49,16 @@ def test_what_points_back_brings_the_sentence_before_it() -> None:
     assert stand("The lock is global. It breaks otherwise.", "person") == ["The lock is global. It breaks otherwise."]
 
 
+def test_lines_that_a_person_began_without_a_full_stop_stay_apart_and_wrapped_ones_do_not() -> None:
+    assert stand("use pnpm here\nnever npm\nand no yarn either. tests?", "person") == [
+        "use pnpm here; never npm; and no yarn either.",
+        "tests?",
+    ]
+    wrapped = "The importer locks the ledger while it reads the whole month of\nbookings, so exports wait"
+    assert stand(wrapped, "person") == [wrapped.replace("\n", " ")]
+    assert stand("The lock is\nglobal") == ["The lock is global"], "what an agent writes is Markdown, where lines go on"
+
+
 def test_a_choice_has_its_question_and_what_the_option_was_said_to_mean() -> None:
     question = "Which queue shall it be?"
     assert chosen(question, "Redis (Recommended)", REDIS, RABBIT) == f"{question} → Redis (already runs)"
@@ -63,8 +73,8 @@ def test_a_choice_that_was_asked_in_a_word_is_told_by_its_title_and_its_meaning(
         "Plan format: Free text. The plan is stored as text that people read. Simpler to write."
     )
     assert chosen("For the plan, should it be stored as JSON or as text?", option.label, option, header="Format") == (
-        "Format: For the plan, should it be stored as JSON or as text? \u2192 Free text"
-        " (The plan is stored as text that people read. Simpler to write.)"
+        "Format: Free text. The plan is stored as text that people read. Simpler to write."
+        " (asked: For the plan, should it be stored as JSON or as text?)"
     )
     # what is meant is cut behind a sentence
     option = Option("Text", f"The plan is stored as text that people read. {'It is long. ' * 22}{'and longer ' * 9}")
