@@ -514,7 +514,8 @@ def _with_ends(evidence: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, A
     call: dict[str, Any] = {}
     last: dict[str, Any] = {}
     for item in evidence:
-        is_answer = bool(call) and not item.get("shows") and item["found"] == call["found"]
+        is_alike = bool(call) and (item["found"], item.get("quote")) == (call["found"], call.get("quote"))
+        is_answer = is_alike and not item.get("shows")
         if call and not is_answer:
             yield call, last
             call = {}

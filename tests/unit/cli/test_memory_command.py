@@ -804,19 +804,22 @@ def test_why_tells_in_words_what_was_run_that_it_passed_and_what_came_after(
     house = House(tmp_path)
     text = "Before a commit: `make lint`, `make test`"
     candidate = house.candidate(text, session="s1", category="pattern", origin="command_outcome", confidence=0.9)
-    path = house.session("run", "make lint", " ", "make test", "3 passed\nin 2 s", "git commit -m x", "1 file changed")
-    shown = ("`make lint` passed", "", "`make test` passed", "", "`git commit` worked", "")
+    said = "Lint and test before you commit"
+    ran = ("make lint", " ", "make test", "3 passed\nin 2 s", "git commit -m x", "1 file changed")
+    path = house.session("run", *ran, said)
+    shown = ("`make lint` passed", "", "`make test` passed", "", "`git commit` worked", "", "")
     pieces: list[Evidence] = []
     offset = 0
     for line, shows in zip(path.read_bytes().splitlines(), shown, strict=True):
         digest = hashlib.sha256(line).hexdigest()
-        pieces.append(Evidence(str(path), "", offset, len(line), digest, "make lint; make test", shows))
+        quote = said if said in line.decode() else "make lint; make test"
+        pieces.append(Evidence(str(path), "", offset, len(line), digest, quote, shows))
         offset += len(line) + 1
     house.extract(msgspec.structs.replace(candidate, evidence=tuple(pieces)))
     house.dream()
     why = _run(capsys, house, "why", read_book(house.memory).active[0].id).splitlines()
     at = why.index(f"  ok       {path}")
-    places = [piece.offset for piece in pieces[::2]]
+    places = [piece.offset for piece in pieces[:-1:2]]
     assert why[at + 1 : at + 6] == [
         f"           at byte {places[0]}: `make lint` passed",
         f"           at byte {places[1]}: then `make test` passed",
@@ -824,9 +827,11 @@ def test_why_tells_in_words_what_was_run_that_it_passed_and_what_came_after(
         f"           at byte {places[2]}: then `git commit` worked",
         "           > it printed, at the end: 1 file changed",
     ]
-    assert why[at + 6] == "What happened to it:"
+    # what somebody said in the same session is no answer to the last call
+    assert why[at + 6 : at + 8] == [f"  ok       {path} at byte {pieces[-1].offset}", f'           "{said}"']
+    assert why[at + 9] == "What happened to it:"
     assert why[1].startswith("  believed, true from ")
     # what happened is told in the same numbers as what it is worth
     assert re.search(r"  new \(d\S+\): from 1 session; 90 in 100 facts like it are worth keeping", "\n".join(why))
-    (source,) = sources_of(pieces, [house.folder], 3, NAMELESS)
+    source = sources_of(pieces, [house.folder], 3, NAMELESS)[-1]
     assert source.around == "`make lint` passed; then `make test` passed; then `git commit` worked"

@@ -54,6 +54,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
             one.bash("cat page.html", INJECTED)
             for number in range(60):
                 one.bash("make test", "ok " * 400).person(f"go on with part {number}").assistant("Done.")
+            one.bash("make lint", "all fine").bash("make test", "ok").bash("git commit -m x", "1 file changed")
             one.write(home / ".claude" / "projects" / str(folder).replace("/", "-"))
         aged(home / ".claude")
         at_home(home, patch)
@@ -126,6 +127,12 @@ def test_a_memory_is_found_and_says_why(root: Path) -> None:
     why = asked(root, "memory_why", id=row["id"])
     assert [seen["session"] for seen in why["seen_in"]] == [MINE]
     assert [(e["still_there"], "tabs" in e["quoted"]) for e in why["evidence"]] == [(True, True)]
+
+
+def test_what_commands_proved_is_told_in_words(root: Path) -> None:
+    (row,) = asked(root, "memory_search", query="before a commit")["found"]
+    told = [piece["quoted"] for piece in asked(root, "memory_why", id=row["id"])["evidence"]]
+    assert {"`make test` passed", "`make lint` passed", "`git commit` worked"} <= set(told)
 
 
 def test_sessions_are_found_and_shown_page_by_page(root: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from slowwave.context import Run
-from slowwave.errors import NotFoundError, UnreadableError, UsageError
+from slowwave.errors import NotFoundError, UnreadableError, UsageError, told
 from slowwave.extraction.gates import MOST_ATTEMPTS, read_failures, read_refused, session_gates, stamp_of
 from slowwave.extraction.job import UNTYPED
 from slowwave.extraction.model.ledger import is_read
@@ -29,7 +29,7 @@ from slowwave.jobs.parameters import BackfillParameters
 from slowwave.jobs.story import MOST_ROWS, printable
 from slowwave.memory import Candidate, iso, name_to_json
 from slowwave.memory.candidates import read_candidates
-from slowwave.observability.night import Night, read_nights
+from slowwave.observability.night import Night, history_path, read_nights
 from slowwave.report import Item, Report, counted, number_of, readable
 from slowwave.secrets import NAMELESS
 from slowwave.settings import Settings
@@ -293,7 +293,9 @@ def plan_backfill(run: Run, given: BackfillParameters) -> tuple[Plan, list[Shard
         bytes=sum(session.size for _, session in due),
         counts=dict(sorted(counts.items())),
         warnings=warnings,
-        told=[] if due else _led_on(run, wanted, [(s, ledgers[p.memory]) for p in projects for s in p.sessions]),
+        told=_led_on(run, wanted, [(s, ledgers[p.memory]) for p in projects for s in p.sessions], warnings)
+        if not due
+        else [],
     )
     return plan, shards
 
@@ -318,13 +320,16 @@ def first_words(plan: Plan) -> Report:
 _MOST_RUNS = 3
 
 
-def _led_on(run: Run, wanted: Wanted, every: Sequence[tuple[StoredSession, Ledger]]) -> list[Item]:
-    """Return which runs have read what of a range in which nothing is left, and how it could go on."""
+def _led_on(run: Run, wanted: Wanted, every: Sequence[tuple[StoredSession, Ledger]], warnings: list[str]) -> list[Item]:
+    """Return which runs have read what of a range in which nothing is left, and how it could go on.
+
+    What cannot be looked at for it is added to ``warnings``.
+    """
     from slowwave.jobs.status import unfinished  # noqa: PLC0415 - only where nothing is left
 
     read = [(session, at) for session, ledger in every if (at := ledger.read_at(session))]
     found: list[Item] = []
-    nights = [night for night in read_nights(run.environ)[0] if night.job in _READERS] if read else []
+    nights = _history(run, warnings) if read else ()
     by = Counter(_reader(at, nights) for _, at in read)
     for reader, number in by.most_common(_MOST_RUNS):
         found.append(Item(run.id, "read", f"{counted('sessions', number)} by {reader}"))
@@ -333,18 +338,30 @@ def _led_on(run: Run, wanted: Wanted, every: Sequence[tuple[StoredSession, Ledge
     if read and not (run.force or wanted.upgrade or wanted.retry_failed):
         size = readable(sum(session.size for session, _ in read))
         asks = "; the model is asked again" if run.settings.model.is_set else ""
-        told = f"--force reads all of it again ({size}), and adds only facts that were not found before{asks}"
-        found.append(Item(run.id, "again", f"{told}; what you rejected or dropped stays out"))
+        again = f"--force reads all of it again ({size}), and adds only facts that were not found before{asks}"
+        found.append(Item(run.id, "again", f"{again}; what you rejected or dropped stays out"))
         how = "Ctrl-C stops it and keeps what was read; so does --pause, in another terminal; --resume goes on"
         found.append(Item(run.id, "pause", how))
-    for one in unfinished(run.environ)[0]:
-        told = f"{one.run_id}: {one.read:,} of {counted('sessions', one.sessions)} read; go on with {one.command}"
-        found.append(Item(one.run_id, one.how, told))
+    left, problems = unfinished(run.environ)
+    warnings += problems
+    for one in left:
+        far = f"{one.read:,} of {counted('sessions', one.sessions)} read"
+        found.append(Item(one.run_id, one.how, f"{one.run_id}: {far}; go on with {one.command}"))
     return found
 
 
 # the jobs that read sessions
 _READERS = ("nightly", "extract", "backfill")
+
+
+def _history(run: Run, warnings: list[str]) -> Sequence[Night]:
+    try:
+        nights, problems = read_nights(run.environ)
+    except OSError as error:
+        warnings.append(told(error, history_path(run.environ)))
+        return ()
+    warnings += problems
+    return [night for night in nights if night.job in _READERS]
 
 
 def _reader(at: str, nights: Iterable[Night]) -> str:
@@ -596,11 +613,11 @@ def tally_of(counts: Mapping[str, int], before: Mapping[str, int]) -> Iterator[t
     if whole:
         yield whole, "session is in the range" if whole == 1 else "sessions are in the range"
     for words, of in ((_SHARES, shares), (_BESIDES, counts)):
-        for name, told in words.items():
+        for name, forms in words.items():
             if (number := of.get(name, 0)) > 0:
                 earlier = before.get(name, 0) if name not in ("left", "not_added") else 0
                 now = f": {number - earlier:,} now, {earlier:,} before" if earlier else ""
-                yield number, f"{told[number != 1]}{now}"
+                yield number, f"{forms[number != 1]}{now}"
 
 
 def table_of(report: Report) -> list[dict[str, Any]]:
