@@ -31,6 +31,7 @@ from slowwave.memory.index import (
     IndexBlock,
     Room,
     Section,
+    gathered,
     in_order,
     index_block,
     is_called_list,
@@ -252,6 +253,7 @@ _SOME, _MANY, _MOST = 2, 1 / 4, 1 / 3
 # so much of a line is quoted in a warning
 _SHOWN = 100
 _EMPTY = "nothing stood below it"
+_GATHERED = "its lines stand with those below the first heading of that name"
 # a smaller share of what an index may hold is read at a glance, in whatever order
 _LARGE = 1 / 4
 
@@ -381,8 +383,10 @@ class _Folder:
             data = self.settled(name, there) or b""
             own = _hashes(self.before) if name == INDEX else self.before.page_lines(name)
             agents = self.written.get(name, frozenset[str]()) if self.is_busy else frozenset[str]()
-            files[name], heads = without_empty(data, agents, own, kept)
-            gone += [Moved(title_of(head), "", (IndexEntry("", part_key(head)),), 0, _EMPTY) for head in heads]
+            for found, why in ((gathered, _GATHERED), (without_empty, _EMPTY)):
+                data, heads = found(data, agents, own, kept)
+                gone += [Moved(title_of(head), "", (IndexEntry("", part_key(head)),), 0, why) for head in heads]
+            files[name] = data
         before = copy(self.before)
         before.memories = {
             name: there[name]

@@ -410,6 +410,7 @@ def _rows(
 
 # Sections of an index: a heading with all that stands below it, which goes to a topic file in one piece.
 
+_ENTRY = re.compile(rb"\s*(?:[-*+]|\d{1,3}[.)])\s")
 _MARKS = re.compile(r"^#+ +|[*_`]+|[ :]+$")
 _NAME_WORD = re.compile(r"[^\W_]+")
 # of a heading or a file's name, words that tell nothing about what it is about
@@ -605,6 +606,43 @@ def without_empty(
         gone.append(lines[at])
         blank = tuple(n for n in range(at + 1, stop) if n not in ours)
         data = without_section(data, Section(lines[at], (at,), blank, (lines[at],)))
+
+
+def gathered(
+    data: bytes, agents: Container[str], own: Iterable[str], kept: Container[str]
+) -> tuple[bytes, list[bytes]]:
+    """Return a page on which what agents listed below headings of one name stands together, and the headings gone.
+
+    The lines of a later section go to the end of the first one of that name and depth, unless anybody else wrote in
+    either, or anything is below another heading inside. The arguments are those of :func:`without_empty`.
+    """
+    gone: list[bytes] = []
+    while found := _twice(data, agents, own, kept):
+        lines, (end, at, stop) = split(data), found
+        gone.append(lines[at])
+        body = b"\n".join(lines[at + 1 : stop]).strip(b"\r\n").split(b"\n")
+        left = split(without_section(data, Section(lines[at], tuple(range(at, stop)), (), (lines[at],))))
+        data = b"\n".join([*left[:end], *body, *left[end:]])
+    return data, gone
+
+
+def _twice(
+    data: bytes, agents: Container[str], own: Iterable[str], kept: Container[str]
+) -> tuple[int, int, int] | None:
+    """Return where the first section of a name ends, and where a later one begins and ends."""
+    lines, heads, ours = split(data), headings(data), own_lines(data, own)
+    first: dict[tuple[int, str], int] = {}
+    for at, after in pairwise([*heads, len(lines)]):
+        filled = [n for n in range(at, after) if lines[n].strip()]
+        is_agents = all(n not in ours and line_hash(lines[n].strip()) in agents for n in filled)
+        is_list = len(filled) > 1 and _ENTRY.match(lines[filled[1]])
+        is_last = after == len(lines) or heads[after] <= heads[at]
+        if heads[at] == 1 or not (is_agents and is_list and is_last):
+            continue
+        end = first.setdefault((heads[at], title_of(lines[at]).casefold()), filled[-1] + 1)
+        if end <= at and part_key(lines[at]) not in kept:
+            return end, at, after
+    return None
 
 
 def is_called_list(title: str) -> bool:
