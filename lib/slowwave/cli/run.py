@@ -209,7 +209,8 @@ def _interruptible(args: argparse.Namespace) -> Generator[None]:
     try:
         yield
     except KeyboardInterrupt as error:
-        raise InterruptedRunError(f"interrupted. {_going_on(args)}") from error
+        there = " Prefect calls this run Crashed, as it does whatever is interrupted." if args.prefect else ""
+        raise InterruptedRunError(f"interrupted. {_going_on(args)}{there}") from error
 
 
 def _going_on(args: argparse.Namespace) -> str:

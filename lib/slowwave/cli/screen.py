@@ -366,8 +366,7 @@ def _numbers(counts: dict[str, int], learned: Learned, screen: Screen) -> Iterat
     told = {name: in_numbers(name, number) for name, number in counts.items()}
     if waiting := counts.get("waiting"):
         for_you = min(sum(ask.kind in FACTS for ask in learned.needs), waiting)
-        bar = f"{100 * learned.bar:.0f} in 100 facts like these"
-        less = f" (fewer than {bar} are worth keeping; likelier ones are kept, also of one session)"
+        less = f" (each is less than {100 * learned.bar:.0f} % likely to be worth keeping)"
         told["waiting"] = in_wait(waiting, for_you) + (less if learned.bar and for_you < waiting else "")
     if read := [told[name] for name in _READ if counts.get(name)]:
         yield ""

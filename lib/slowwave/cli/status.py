@@ -115,9 +115,10 @@ def _summary(rows: "list[Standing]") -> str:
     back = sum(bool(row.taken_back) for row in rows)
     taken = f", {back} taken back" if back else ""
     # after an undo the clock of dreams stands as before, but what waited then was looked at
-    waiting, backlog = sum(row.waiting for row in rows), sum(row.backlog for row in rows if not row.taken_back)
-    new = f", {backlog} of them not looked at yet" if backlog else ""
-    asked = [row.for_you for row in rows if row.waiting]
+    backlog = sum(row.backlog for row in rows if not row.taken_back)
+    new = f"; {counted(backlog, 'fact')} not looked at yet" if backlog else ""
+    looked_at = [(row, seen) for row in rows if (seen := row.waiting - (0 if row.taken_back else row.backlog)) > 0]
+    waiting, asked = sum(seen for _, seen in looked_at), [row.for_you for row, _ in looked_at]
     waits = in_wait(waiting, None if None in asked else sum(one or 0 for one in asked))
     return bold(f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {waits}{new}")
 

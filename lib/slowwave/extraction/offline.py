@@ -42,6 +42,7 @@ from slowwave.reading.session import FORGET, REMEMBER, requests_in
 MOST_CHARS = 300
 # a message of so many is told as a whole
 WHOLE_CHARS = 240
+_MOST_BREAKS = 2
 _LEAD_CHARS = 70
 # a longer question is told without what led to it
 _QUESTION_CHARS = 150
@@ -253,7 +254,8 @@ def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
     judged = [(one, around.features(one)) for one in every]
     worth = [known.wish(one.text, features) for one, features in judged]
     is_short = len(said.text) <= WHOLE_CHARS and not any(one.is_entry or one.under for one in every)
-    is_short = is_short and said.own == said.text
+    # on several lines stand several answers
+    is_short = is_short and said.own == said.text and said.own.strip().count("\n") < _MOST_BREAKS
     for at, (statement, features) in enumerate(judged):
         if not contents_of(statement.text):
             continue  # "go on" names nothing

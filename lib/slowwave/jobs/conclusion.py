@@ -297,17 +297,17 @@ MOST_TITLE = 40
 
 
 def title_of(job: str, at: datetime, projects: Sequence[Project], *, what: str = "") -> str:
-    """Return what people call a run: ``nightly 2026-11-23 03:30 tern +4``.
+    """Return what people call a run: ``nightly 2026-11-23 03:30 5 projects``.
 
-    What tells two runs apart comes first, then as many projects as there is room for, those with most sessions first;
-    ``what`` says that it is no usual one.
+    What tells two runs apart comes first, then its projects, those with most sessions first, or how many they are where
+    there is no room for all; ``what`` says that it is no usual one.
     """
     most = sorted(projects, key=lambda project: -len(project.sessions))
     names = list(dict.fromkeys(short_names(project.key for project in most).values()))
     said = f"{job} {at.astimezone():%Y-%m-%d %H:%M}{f' ({what})' if what else ''}"
     room = MOST_TITLE - len(said) - 1
     told = [", ".join(names)]
-    told += [f"{names[0]} +{len(names) - 1}", f"{len(names)} projects"] if names[1:] else [f"{told[0][: room - 1]}…"]
+    told += [f"{len(names)} projects" if names[1:] else f"{told[0][: room - 1]}…"]
     return f"{said} {next((words for words in told if 1 < len(words) <= room), '')}".rstrip()
 
 

@@ -206,7 +206,8 @@ def _look_at_memory(standing: Standing, memory: Path) -> None:
     waiting = [c for c in read_candidates(memory)[0] if book.waits(c)]
     standing.last_change = book.dreams[-1] if book.dreams else ""
     standing.memories = len(book.active)
-    standing.waiting = len(waiting)
+    # what a copy or a fork of a session says, too, waits once
+    standing.waiting = len({c.text for c in waiting})
     standing.oldest_waiting = min((c.observed_at for c in waiting if c.observed_at), default="")
     noted = [noted for _, noted in backlog_of(memory, book)]
     standing.backlog, standing.backlog_since = len(noted), min(filter(None, noted), default="")

@@ -153,7 +153,7 @@ def test_what_months_left_behind_is_tidied_in_one_night(tmp_path: Path) -> None:
     assert {m.id for m in read_book(folder.memory).memories.values()} <= told
     phases = report.phases["-p"]
     assert phases.lines == {"agent": 265, "person": 6}
-    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 12, 87)
+    assert (phases.gathered, phases.consolidated, phases.pruned) == (3, 12, 102)
     # twice is once, and undone as it was
     after = folder.everything()
     assert not folder.dream().dream_ids

@@ -270,3 +270,44 @@ def test_what_every_session_needs_leaves_last(tmp_path: Path) -> None:
     assert section_of(folder.read("MEMORY.md"), "## Naming rules")[1:] == rules
     assert not (folder.memory / "naming-rules.md").exists()
     assert (folder.memory / "importer.md").exists()
+
+
+def test_what_an_agent_listed_below_one_name_in_several_places_stands_together_and_undo_parts_it_again(
+    tmp_path: Path,
+) -> None:
+    folder = Folder(tmp_path)
+    text = (
+        "# Memory\n\n## Alarm\n- Rules are in `alarm/rules`\n\n## Panel\n- Node 22\n\n## Alarm\n- Night mode ends at six\n"
+        "\n### Details\n- Text messages have 160 letters\n\n## alarm\n- Roster is read every 15 minutes\n"
+    )
+    folder.agent_writes("MEMORY.md", text)
+    folder.extract(folder.candidate("Never force-push to main", category="constraint"))
+    before = folder.everything()
+    report = folder.dream()
+    index = folder.read("MEMORY.md")
+    assert section_of(index, "## Alarm") == [
+        "## Alarm",
+        "- Rules are in `alarm/rules`",
+        "- Roster is read every 15 minutes",
+    ]
+    # what has parts of its own stays where it is
+    assert index.count("## Alarm") == 2
+    assert "## alarm" not in index
+    after = folder.everything()
+    folder.clock.advance(days=1)
+    assert folder.dream().dream_ids == []
+    assert folder.everything() == after
+    undo(folder.memory, report.dream_ids[0], folder.clock.now())
+    assert folder.everything() == before
+
+
+def test_a_section_of_that_name_with_a_persons_line_stays_where_it_is(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.agent_writes(
+        "MEMORY.md", "# Memory\n\n## Alarm\n- Rules are in `alarm/rules`\n\n## Panel\n- Node 22\n\n## Alarm\n- Six\n"
+    )
+    whole = folder.read("MEMORY.md") + "- Ask me before you change the roster\n"
+    (folder.memory / "MEMORY.md").write_text(whole)
+    folder.extract(folder.candidate("Never force-push to main", category="constraint"))
+    folder.dream()
+    assert folder.read("MEMORY.md").count("## Alarm\n") == 2

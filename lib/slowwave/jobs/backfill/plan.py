@@ -520,8 +520,14 @@ def _rows(project: Project, run: Run) -> Iterator[tuple[StoredSession, list[str]
         except UnreadableError:
             yield session, books, _WORDS["unreadable"], False
             continue
-        words = _WORDS[state.kind].format(version=state.version or EXTRACTOR, why=state.why)
+        words = _WORDS[state.kind].format(version=_reader(state.version or EXTRACTOR), why=state.why)
         yield session, books, words, state.kind == "read" or state.kind in _NOTHING_THERE
+
+
+def _reader(version: str) -> str:
+    """Return in words what read sessions: the rules of a version, or a model."""
+    kind, _, number = version.partition("/")
+    return f"the rules in version {number}" if kind == EXTRACTOR.partition("/")[0] else version
 
 
 def _sentence(every: int, states: Counter[str]) -> str:
@@ -530,7 +536,9 @@ def _sentence(every: int, states: Counter[str]) -> str:
     if not every:
         return "the range holds no session"
     if not left:
-        return f"100 % of {counted('sessions', every)}: every one was read by {EXTRACTOR}, or has nothing to read"
+        return (
+            f"100 % of {counted('sessions', every)}: every one was read by {_reader(EXTRACTOR)}, or has nothing to read"
+        )
     parts = "; ".join(f"{number:,} {words}" for words, number in states.most_common() if number)
     are = "is" if left == 1 else "are"
     return f"{1000 * (every - left) // every / 10:.1f} % of {counted('sessions', every)}; {left:,} {are} left ({parts})"

@@ -294,7 +294,11 @@ def reach_of(project: Project, register: Register, environ: Mapping[str, str]) -
             # where the client keeps the memory of a folder that nobody works in here helps nobody
             is_told = client == CLAUDE_CODE.name and not _is_elsewhere(project)
             found |= {client: not_by_itself} if is_told else {}
-            found[""] = f"nothing is put into {from_home(project.root, environ)}: {why_not}{_all_the_same(itself)}"
+            root = from_home(project.root, environ)
+            here = f"nothing is put into {root}: {why_not}"
+            if why_not == NOT_THERE:
+                here = f"nothing is put into the folder that sessions name, {root}: it is not on this machine"
+            found[""] = f"{here}{_all_the_same(itself)}"
         elif reason := means.refused.get(client):
             found[client] = f"cannot be reached: {reason}"
         else:

@@ -191,8 +191,8 @@ def test_coverage_says_who_read_what_and_when_it_is_everything(tmp_path: Path):
     older(world)
     world.backfill("b2", limit=3, projects=["p1"], sessions=["00000007-0000-4000-8000-000000000001"])
     words = " ".join(item.reason for item in covered(world).items)
-    assert f"read by {BEFORE} only" in words
-    assert f"read by {EXTRACTOR}" in words
+    assert f"read by the rules in version {BEFORE.partition('/')[2]} only" in words
+    assert f"read by the rules in version {EXTRACTOR.partition('/')[2]}" in words
     world.backfill("b3")
     report = covered(world)
     assert report.items[-1].reason.startswith("100 % of 13 sessions")
