@@ -291,7 +291,8 @@ class Phases(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """Say it in one line."""
-        done = f"gathered {self.gathered}, consolidated {self.consolidated}, pruned {self.pruned}"
+        gathered, pruned = number_of(self.gathered, "new fact"), number_of(self.pruned, "line")
+        done = f"gathered {gathered}, consolidated {self.consolidated}, pruned {pruned}"
         return f"oriented on {self.seen}, {done}"
 
 

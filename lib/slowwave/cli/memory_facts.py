@@ -21,6 +21,7 @@ from slowwave.cli.terminal import (
     short_time,
     wrapped,
 )
+from slowwave.consolidation.facts import independent
 from slowwave.consolidation.gates import noted_of
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError, several
@@ -476,7 +477,9 @@ def _why(
     status = "taken back" if is_gone else _STATUS.get(memory.status, memory.status)
     told = f"{status}, true {_held(memory)}; {worth_keeping(memory.confidence)}"
     yield from wrapped(told, first="  ", rest="  ", width=screen_width())
-    yield f"Seen in {counted(len({(s.dialect, s.session) for s in memory.sightings}), 'session')}:"
+    sessions, apart = len({(s.dialect, s.session) for s in memory.sightings}), len(independent(memory.sightings))
+    copies = f", {sessions - apart} more only {'repeats' if sessions - apart == 1 else 'repeat'} it (a copy or a fork)"
+    yield f"Seen in {counted(apart, 'session')}{copies if sessions > apart else ''}:"
     for sighting in memory.sightings:
         who = speaker(sighting, candidates)
         yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {who}"

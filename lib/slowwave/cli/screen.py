@@ -380,7 +380,7 @@ def left_out(counts: Mapping[str, int], screen: Screen) -> Iterator[str]:
         yield ""
         yield from wrapped("Left out: " + ", ".join(left), rest=" " * 10, width=screen.width)
     if counts.get("quarantined") or counts.get("words_of_others"):
-        yield f"{'':10}slowwave memory quarantine{screen.options} shows what was kept out"
+        yield f"{'':10}slowwave memory quarantine{screen.options} shows the messages that were kept out"
 
 
 def _more(rows: Sequence[Any], screen: Screen) -> Iterator[str]:

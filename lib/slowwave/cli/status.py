@@ -116,11 +116,12 @@ def _summary(rows: "list[Standing]") -> str:
     taken = f", {back} taken back" if back else ""
     # after an undo the clock of dreams stands as before, but what waited then was looked at
     backlog = sum(row.backlog for row in rows if not row.taken_back)
-    new = f"; {counted(backlog, 'fact')} not looked at yet" if backlog else ""
     looked_at = [(row, seen) for row in rows if (seen := row.waiting - (0 if row.taken_back else row.backlog)) > 0]
-    waiting, asked = sum(seen for _, seen in looked_at), [row.for_you for row, _ in looked_at]
-    waits = in_wait(waiting, None if None in asked else sum(one or 0 for one in asked))
-    return bold(f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {waits}{new}")
+    asked = [row.for_you for row, _ in looked_at]
+    waits = in_wait(sum(seen for _, seen in looked_at), None if None in asked else sum(one or 0 for one in asked))
+    new = f"{counted(backlog, 'fact')} not looked at yet" if backlog else ""
+    waits = "; ".join(filter(None, (waits if looked_at or not new else "", new)))
+    return bold(f"{counted(len(rows), 'project')}, {due} due for a dream{taken}, {waits}")
 
 
 def every(rows: "list[Standing]") -> Iterator[str]:
@@ -144,7 +145,7 @@ def short(rows: "list[Standing]", room: int | None) -> list[str]:
     wide = min(max(len(name) for name in names.values()), 28)
     found = [""]
     rule = _rule(rows)
-    last = wrapped(rule, first="  too few sessions: ", rest=" " * 6, width=screen_width()) if rule else []
+    last = wrapped(rule, first="  projects with too few sessions: ", rest=" " * 6, width=screen_width()) if rule else []
     room = None if room is None else room - len(last)
     ordered = sorted(rows, key=lambda row: (not _needs(row), not row.due, bool(row.taken_back), row.due_at or "9"))
     for number, row in enumerate(ordered):

@@ -209,8 +209,9 @@ def _look_at_memory(standing: Standing, memory: Path) -> None:
     # what a copy or a fork of a session says, too, waits once
     standing.waiting = len({c.text for c in waiting})
     standing.oldest_waiting = min((c.observed_at for c in waiting if c.observed_at), default="")
-    noted = [noted for _, noted in backlog_of(memory, book)]
-    standing.backlog, standing.backlog_since = len(noted), min(filter(None, noted), default="")
+    backlog = backlog_of(memory, book)
+    standing.backlog = len({c.text for c, _ in backlog})
+    standing.backlog_since = min((noted for _, noted in backlog if noted), default="")
     standing.foreign = dict(Counter(known.writer if known else "person" for _, known in known_lines(memory)))
     standing.failing = len(read_failures(memory)[0])
     parked = memory / OWN_FOLDER / "parked"

@@ -412,7 +412,7 @@ def _unknown(earlier: Sequence[Night], night: Night) -> Iterator[Alarm]:
         what = f"records of unknown types appeared: {', '.join(new[:_MOST_NAMED])}{more}"
         yield Alarm(
             "unknown-records",
-            f"{what}; nothing of them is lost, but nothing in them is read; a newer slowwave may know them",
+            f"{what}; nothing of them is lost, and you need do nothing: a newer slowwave may read them",
             len(new),
         )
 

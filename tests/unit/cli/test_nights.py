@@ -62,5 +62,5 @@ def test_one_night_tells_what_it_left_out_as_its_own_screen_did(
     assert main(["nights", "show", "r0", "--store", str(tmp_path)]) == 0
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "Left out: 1 message that tries to steer an agent, 2 remarks too unsure to be noted, kept nowhere",
-        f"          slowwave memory quarantine --store {tmp_path} shows what was kept out",
+        f"          slowwave memory quarantine --store {tmp_path} shows the messages that were kept out",
     ]

@@ -73,7 +73,7 @@ def test_of_many_projects_those_that_need_somebody_come_first_and_the_rest_is_co
     assert told[2] == "  gone    problem: no such folder"
     assert told[3] == "  due     due for a dream (3 sessions, 1 memory)"
     assert told[4] == "  p00     too few sessions for a dream yet (3 sessions, 1 memory)"
-    assert "  too few sessions: the next dream comes with 5" in told
+    assert "  projects with too few sessions: the next dream comes with 5" in told
     assert told[-1].startswith("  and 13 more  (--all")
     assert len(short(rows, None)) == 1 + 35 + 1 + 1
 
@@ -122,7 +122,7 @@ def test_what_waits_holds_what_no_dream_has_looked_at_and_nothing_that_was_taken
     assert all(one == new for one, new in waiting().values())
     assert main(["status"]) == 0
     said = capsys.readouterr().out
-    assert f", {number} facts wait for more sessions or for you, {number} of them not looked at yet\n" in said
+    assert f", {number} facts not looked at yet\n" in said
     assert main(["run", "consolidate", "--direct", "--force"]) == 0
     assert f"The report, for a browser: {own_home / 'state' / 'slowwave' / 'report.html'}\n" in capsys.readouterr().out
     left = waiting()
@@ -292,5 +292,8 @@ def test_what_waits_for_a_dream_is_told_with_what_makes_one(own_home: Path, told
     assert f"  memory     {index}\n  claude     loads MEMORY.md by itself from version 2.1.59 on; no session" in told(
         "status"
     )
-    assert "  agents     nothing is put into /home/ann/shop: no such folder on this machine\n" in told("status")
+    assert (
+        "  agents     nothing is put into the folder that sessions name, /home/ann/shop: it is not on this machine\n"
+        in told("status")
+    )
     assert "  stop       sessions: nothing new since the last dream\n" in told("status")

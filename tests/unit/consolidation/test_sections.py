@@ -277,7 +277,7 @@ def test_what_an_agent_listed_below_one_name_in_several_places_stands_together_a
 ) -> None:
     folder = Folder(tmp_path)
     text = (
-        "# Memory\n\n## Alarm\n- Rules are in `alarm/rules`\n\n## Panel\n- Node 22\n\n## Alarm\n- Night mode ends at six\n"
+        "# Memory\n\n## Alarm\n- Rules are in `alarm/rules`\n\n## Panel\n- Node 22\n\n## Alarm\n- Night mode to six\n"
         "\n### Details\n- Text messages have 160 letters\n\n## alarm\n- Roster is read every 15 minutes\n"
     )
     folder.agent_writes("MEMORY.md", text)

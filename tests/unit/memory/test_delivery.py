@@ -524,7 +524,7 @@ def test_how_memory_reaches_each_client_is_told_before_and_after_it_is_installed
     work.root.rename(tmp_path / "elsewhere")
     assert told() == {
         "claude": "loads MEMORY.md by itself",
-        "": f"nothing is put into ~/{work.root.name}: no such folder on this machine"
+        "": f"nothing is put into the folder that sessions name, ~/{work.root.name}: it is not on this machine"
         " (claude loads MEMORY.md by itself all the same)",
     }
 
@@ -557,7 +557,7 @@ def test_where_claude_code_looks_instead_is_told_only_where_somebody_can_work(tm
     # its folder is on another machine: nothing can be done about it
     gone = msgspec.structs.replace(project, root="D:\\tern")
     assert reach_of(gone, Register(), work.environ) == {
-        "": "nothing is put into D:\\tern: no such folder on this machine"
+        "": "nothing is put into the folder that sessions name, D:\\tern: it is not on this machine"
     }
 
 

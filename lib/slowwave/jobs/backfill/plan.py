@@ -520,11 +520,11 @@ def _rows(project: Project, run: Run) -> Iterator[tuple[StoredSession, list[str]
         except UnreadableError:
             yield session, books, _WORDS["unreadable"], False
             continue
-        words = _WORDS[state.kind].format(version=_reader(state.version or EXTRACTOR), why=state.why)
+        words = _WORDS[state.kind].format(version=_read_by(state.version or EXTRACTOR), why=state.why)
         yield session, books, words, state.kind == "read" or state.kind in _NOTHING_THERE
 
 
-def _reader(version: str) -> str:
+def _read_by(version: str) -> str:
     """Return in words what read sessions: the rules of a version, or a model."""
     kind, _, number = version.partition("/")
     return f"the rules in version {number}" if kind == EXTRACTOR.partition("/")[0] else version
@@ -536,9 +536,8 @@ def _sentence(every: int, states: Counter[str]) -> str:
     if not every:
         return "the range holds no session"
     if not left:
-        return (
-            f"100 % of {counted('sessions', every)}: every one was read by {_reader(EXTRACTOR)}, or has nothing to read"
-        )
+        all_of = f"100 % of {counted('sessions', every)}"
+        return f"{all_of}: every one was read by {_read_by(EXTRACTOR)}, or has nothing to read"
     parts = "; ".join(f"{number:,} {words}" for words, number in states.most_common() if number)
     are = "is" if left == 1 else "are"
     return f"{1000 * (every - left) // every / 10:.1f} % of {counted('sessions', every)}; {left:,} {are} left ({parts})"
