@@ -6,6 +6,7 @@ takes minutes; it is kept below ``build/`` for as long as what it is fitted to s
 
 import hashlib
 import importlib.util
+from collections import defaultdict
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -46,16 +47,18 @@ def unseen() -> dict[str, Weights]:
     return msgspec.json.decode(file.read_bytes(), type=dict[str, Weights])
 
 
-def _fitted(judged: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str, Weights]:
+def _fitted(said: Sequence[Judged], messages: Sequence[Sentence]) -> dict[str, Weights]:
+    judged = [one for one in said if not train.tells_voices_only(one)]
     heads = train.heads_without(judged, messages)
+    whole = train.fit_documents(judged, messages)
     found: dict[str, Weights] = {}
     choice = train.choice_head(written_dialogs())
-    own = train.typed(judged, {name: of.document for name, of in heads.items()})
+    own = train.typed(said, defaultdict(lambda: whole, {name: of.document for name, of in heads.items()}))
     for fold in train.folds_of(judged):
         others = [j for j in judged if j.repository not in fold]
         categories = train.category_heads([j for j in others if not train.is_written(j)])
         typed = [one for one in own if one.repository not in fold]
-        place = train.place_head(typed, heads)
+        place = train.place_head([one for one in typed if not train.tells_voices_only(one)], heads)
         steps, theirs = train.steps_of(others, heads, place), train.voice_head(messages, typed)
         for name in fold:
             of = heads[name]

@@ -20,7 +20,7 @@ from slowwave.reading import Statement, sentences
 # SECTION=fresh).
 _BAR = -3.0
 # nobody led to what is all of a message
-_ALONE = 1.2
+_ALONE = 2.5
 # of somebody who asks for words to be remembered, and says nothing else, it takes more to doubt that they are their own
 _ASKED_BAR = 0.0
 # what stands behind a colon, or above a name, was perhaps handed over, whoever leads to it in whatever words

@@ -31,7 +31,10 @@ OF_WORK = (
 NIGHT = """
 import gc
 import sys
+from datetime import datetime
 from slowwave.cli import main
+from slowwave.context import SystemClock
+SystemClock.now = lambda clock: datetime.fromisoformat(sys.argv[1])
 code = main(["run", "nightly", "--direct", "--json"])
 assert gc.get_freeze_count() > 10_000, "the collector goes through all modules"
 sys.stdout = sys.__stdout__
@@ -112,7 +115,10 @@ def test_a_night_with_nothing_to_do_loads_nothing_that_only_work_needs(tmp_path:
         home.add("claude", number, 20, wish, "have a look at the tests")
     night(home)
     done = subprocess.run(
-        [sys.executable, "-c", NIGHT], env={**os.environ, **home.environ}, capture_output=True, check=True
+        [sys.executable, "-c", NIGHT, (home.clock.now() + timedelta(hours=1)).isoformat()],
+        env={**os.environ, **home.environ},
+        capture_output=True,
+        check=True,
     )
     loaded = set(done.stdout.decode().split())
     assert {"slowwave.consolidation.inbox", "slowwave.secrets.finder"} < loaded

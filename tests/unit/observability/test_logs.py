@@ -88,8 +88,10 @@ def test_what_a_dream_did_and_what_was_refused_damaged_or_failed_are_lines(tmp_p
     assert [(line["level"], line["message"]) for line in lines(tmp_path / "log")] == [
         (
             "info",
-            "shop: oriented on 3 lines of 2 writers (1 of claude, 2 of person), "
-            "gathered 4 new facts, consolidated 3, pruned 0 lines",
+            (
+                "shop: oriented on 3 lines of 2 writers (1 of claude, 2 of person), "
+                "gathered 4 new facts, consolidated 3, pruned 0 lines"
+            ),
         ),
         ("info", "-q: nothing new to dream over"),
         ("info", "shop: not now: 2 of 24 hours"),
