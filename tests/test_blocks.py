@@ -182,6 +182,8 @@ REFUSALS = {
     "--person": "not found anywhere, so nothing was done",
     "sessions export": "is not in opencode's database",
     "--here": "no session of",
+    # nobody presses Ctrl-C here
+    "backfill --resume": "no backfill is unfinished",
     "memory undo ID": "you decided nothing about it",
 }
 # what a line may end with when it stands on a page: done, parked, or a refusal that the page is about

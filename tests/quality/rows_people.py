@@ -1,7 +1,7 @@
 """What is remembered of what people type in whole sessions, by people to whom nothing was fitted, beside simpler rules.
 
-The sessions lie in ``fresh/people*.jsonl``: thirty of three people each, written by outsiders, each sentence judged by
-another one. Choices in dialogs and what commands proved are not in them.
+The sessions lie in ``fresh/people*.jsonl``: six of each person, written by outsiders, each sentence judged by another
+one. Choices in dialogs and what commands proved are not in them.
 """
 
 import json

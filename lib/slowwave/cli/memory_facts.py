@@ -21,7 +21,6 @@ from slowwave.cli.terminal import (
     short_time,
     wrapped,
 )
-from slowwave.consolidation.facts import independent
 from slowwave.consolidation.gates import noted_of
 from slowwave.context import SystemClock
 from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError, several
@@ -477,6 +476,8 @@ def _why(
     status = "taken back" if is_gone else _STATUS.get(memory.status, memory.status)
     told = f"{status}, true {_held(memory)}; {worth_keeping(memory.confidence)}"
     yield from wrapped(told, first="  ", rest="  ", width=screen_width())
+    from slowwave.consolidation.facts import independent  # noqa: PLC0415 - other commands need none of it
+
     sessions, apart = len({(s.dialect, s.session) for s in memory.sightings}), len(independent(memory.sightings))
     copies = f", {sessions - apart} more only {'repeats' if sessions - apart == 1 else 'repeat'} it (a copy or a fork)"
     yield f"Seen in {counted(apart, 'session')}{copies if sessions > apart else ''}:"

@@ -184,7 +184,7 @@ def test_what_waits_for_a_person_is_counted_beside_what_waits_for_more_sessions(
     shown = screen(Report("nightly", "r1", counts={"waiting": 5}, learned=learned(asks=asks)))
     assert "Waiting for you: 2" in shown
     told = {**learned(asks=asks), "bar": 0.6}
-    less = "fewer than 60 in 100 facts like these are worth keeping; likelier ones are kept, also of one session"
+    less = "each is less than 60 % likely to be worth keeping"
     one_line = " ".join(screen(Report("nightly", "r1", counts={"waiting": 5}, learned=told)).split())
     assert f"5 facts wait: 2 for you, 3 for more sessions ({less})" in one_line
     assert "In numbers: 5 facts wait: 2 for you, 3 for more sessions\n" in shown

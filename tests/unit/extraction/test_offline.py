@@ -47,14 +47,15 @@ def found(folder: Path, talk: Talk, *sources: str) -> list[Note]:
 
 def test_a_choice_of_a_dialog_stands_alone(tmp_path: Path) -> None:
     (chosen,) = found(tmp_path, answered("Redis (Recommended)"), "choice")
-    assert chosen.text == f"{QUESTION} → Redis (it already runs for the rate limiter)"
+    assert chosen.text == f"Queue: Redis. it already runs for the rate limiter (asked: {QUESTION})"
     assert (chosen.origin, chosen.doubt, len(chosen.items)) == ("user_explicit", "", 1)
     assert chosen.confidence >= ACCEPT
 
 
 def test_what_is_typed_into_a_dialog_is_the_persons_too(tmp_path: Path) -> None:
     talk = answered("RabbitMQ", notes=RULES[0])
-    assert [n.text for n in found(tmp_path, talk, "choice")] == [f"{QUESTION} → RabbitMQ (durable, one more service)"]
+    (chosen,) = found(tmp_path, talk, "choice")
+    assert chosen.text == f"Queue: RabbitMQ. durable, one more service (asked: {QUESTION})"
     assert RULES[0] in {n.text for n in found(tmp_path, talk, "said")}
 
 

@@ -125,7 +125,7 @@ def test_a_run_is_called_by_its_job_its_day_and_minute_and_its_projects_in_few_c
     assert title_of("nightly", at, of("tern", "quill")) == f"nightly {when} tern, quill"
     assert title_of("extract", at, [], what="dry run") == f"extract {when} (dry run)"
     many = [Project(f"p{number}", "", (), Path("/m"), ()) for number in range(15)]
-    assert title_of("retain", at, many) == f"retain {when} p0 +14"
+    assert title_of("retain", at, many) == f"retain {when} 15 projects"
     long = ("context-evaluator", "language-server")
     assert title_of("nightly", at, of(*long)) == f"nightly {when} 2 projects"
     assert title_of("nightly", at, of(long[0])) == f"nightly {when} context-evalua…"
