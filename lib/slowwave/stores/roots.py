@@ -35,10 +35,10 @@ from slowwave.formats.sessions import (
     session_id,
     session_stem,
 )
-from slowwave.formats.writing import Means, Target, Writer
 from slowwave.stores.projects import new_session_folder
 
-if TYPE_CHECKING:  # whoever plans one session needs no settings
+if TYPE_CHECKING:  # whoever plans one session needs no settings, and whoever lists them no writers
+    from slowwave.formats.writing import Means, Target, Writer
     from slowwave.settings import Settings
 
 DIALECTS = f"{', '.join(NAMES[:-1])} or {NAMES[-1]}"
@@ -415,19 +415,19 @@ _PUT_ASIDE = ("reset", "deleted", "backup")
 class Opened(NamedTuple):
     """A session and the writer for it."""
 
-    writer: Writer
-    target: Target
+    writer: "Writer"
+    target: "Target"
 
 
 class Writers:
     """The writers of one task; those that hold back what their client would not have written yet keep it here."""
 
-    def __init__(self, means: Means) -> None:
+    def __init__(self, means: "Means") -> None:
         """Take what new records are made with."""
         self.means = means
         self._writers: dict[str, Writer] = {}
 
-    def of(self, dialect: str) -> Writer:
+    def of(self, dialect: str) -> "Writer":
         """Return the writer of a dialect. Raises UsageError: its sessions are only read; the message says why."""
         if dialect not in self._writers:
             self._writers[dialect] = writer_for(dialect, self.means)
@@ -449,6 +449,8 @@ class Writers:
         files = tuple(Path(found.folder, file.name) for file in found.files)
         if files[0].resolve().parent != files[0].parent.resolve():
             raise UsageError(f"{files[0]}: is a link that leads out of its folder; name the real file")
+        from slowwave.formats.writing import Target  # noqa: PLC0415 - listing needs no writers
+
         return Opened(writer, Target(found.id, files[0], files, head.cwd, found.side or head.side))
 
     def new(self, dialect: str, folder: Path, session_id: str, cwd: str) -> Opened:
@@ -458,6 +460,8 @@ class Writers:
         name.
         """
         writer = self.of(dialect)
+        from slowwave.formats.writing import Target  # noqa: PLC0415 - listing needs no writers
+
         return Opened(writer, Target(session_id, writer.path(folder, session_id), (), cwd))
 
 
@@ -486,7 +490,7 @@ def writable() -> list[str]:
     return [name for name, client in CLIENTS.items() if client.writer is not None]
 
 
-def writer_for(dialect: str, means: Means) -> Writer:
+def writer_for(dialect: str, means: "Means") -> "Writer":
     """Return the writer of a dialect.
 
     Raises UsageError: sessions of this dialect are only read; the message says why.
