@@ -43,6 +43,8 @@ class Opencode:
 
     def resume(self, number: int) -> bool:
         """Let a message be added to one of the sessions in the database; say whether there is one."""
+        if not (self._folder / "opencode.db").exists():
+            return False
         with self._opened() as db:
             names = [row[0] for row in db.execute("SELECT id FROM session ORDER BY id")]
             if not names:

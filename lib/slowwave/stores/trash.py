@@ -417,6 +417,10 @@ def remove(plan: Removal, trash: Path, clock: Clock, *, reason: str = "removed o
     if path := written_to(item, trash):
         restore(item, trash)
         raise MovedError(f"{path}: somebody wrote to it at that moment, so it was put back; try again")
+    # whoever forked it until it went has read it; nobody can fork what is gone
+    if fork := _fork_of(stored):
+        restore(item, trash)
+        raise RefusedError(f"session {plan.session.id} was put back: {fork}")
     return item
 
 
@@ -463,6 +467,9 @@ def reason_to_stay(session: StoredSession) -> str:
 
     Raises OSError: a folder in which a fork may lie cannot be listed.
     """
-    client = client_of(session.dialect)
-    fork = next(client.forks(session), None)
-    return f"{fork} was forked from it, and needs it; remove that one first" if fork else client.need(session)
+    return _fork_of(session) or client_of(session.dialect).need(session)
+
+
+def _fork_of(session: StoredSession) -> str:
+    fork = next(client_of(session.dialect).forks(session), None)
+    return f"{fork} was forked from it, and needs it; remove that one first" if fork else ""

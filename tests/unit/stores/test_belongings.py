@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from slowwave.stores.archive.pack import PackedSession, Wanted, write_pack
 from slowwave.stores.archive.shelf import Shelf
 from slowwave.stores.roots import found_sessions, meant_session
 from slowwave.stores.trash import Removal, plan_removal, remove, restore, trash_items
+from tests.faults.calls import counted, faulty, once
 from tests.unit.formats import claude_files, codex_files, openclaw_files
 from tests.unit.stores import families
 from tests.unit.stores.store_builder import cersei, settings_for, write
@@ -205,6 +207,35 @@ def test_a_fork_that_is_made_after_the_plan_keeps_its_parent(tmp_path: Path) -> 
         remove(plan, tmp_path / "trash", CLOCK)
     assert family.path.exists()
     assert not (tmp_path / "trash").exists()
+
+
+def test_a_fork_that_is_made_while_its_parent_goes_keeps_it(tmp_path: Path) -> None:
+    def home(name: str) -> tuple[families.Family, Path, bytes]:
+        family = families.pi(tmp_path / name)
+        [fork] = [path for path in family.path.parent.iterdir() if path != family.path]
+        data = fork.read_bytes()
+        fork.unlink()
+        return family, fork, data
+
+    family, _, _ = home("counted")
+    plan = planned(family.root, family.main)
+    changes = counted(tmp_path / "counted", lambda: remove(plan, tmp_path / "counted" / "trash", CLOCK))
+    kept = 0
+    for point in range(1, changes + 1):
+        family, fork, data = home(str(point))
+        before, parent = family.path.read_bytes(), family.path
+
+        def forks(_call: str, _path: str, *, parent: Path = parent, fork: Path = fork, data: bytes = data) -> None:
+            if parent.exists():
+                fork.write_bytes(data)
+
+        with faulty(tmp_path / str(point), once(point, forks)), suppress(RefusedError):
+            remove(planned(family.root, family.main), tmp_path / str(point) / "trash", CLOCK)
+        if fork.exists():
+            assert parent.read_bytes() == before
+            assert list(trash_items(tmp_path / str(point) / "trash")) == []
+            kept += 1
+    assert 1 < kept < changes
 
 
 def clawdbot_home(home: Path, entries: dict[str, Any], *names: str) -> Path:
