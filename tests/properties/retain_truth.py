@@ -17,6 +17,7 @@ class Truth:
         disk: what there is.
         here: the files of sessions as they lie in their places.
         gone: those that left their places and must be restorable, as they were.
+        unpurged: what clients wrote to the files that were purged since.
     """
 
     def __init__(self, home: Home) -> None:
@@ -26,14 +27,14 @@ class Truth:
         self.gone: Tree = {}
         # of these no run has seen the end of their grace: when they went, in seconds since 1970
         self._young: dict[str, float] = {}
-        self._unpurged: Tree = {}
+        self.unpurged: Tree = {}
 
     def note(self) -> None:
         """Take what lies there now for what a client wrote."""
         now = self.disk.sessions()
         for name, one in now.items():
             if self.here.get(name) != one:
-                self._unpurged.pop(name, None)
+                self.unpurged.pop(name, None)
         # what was brought back does not count as gone any more, also where its client then deletes it
         self.gone = {name: one for name, one in self.gone.items() if name not in now}
         self._young = {name: then for name, then in self._young.items() if name not in now}
@@ -53,7 +54,7 @@ class Truth:
         went = changed - now.keys()
         for name in changed & now.keys():
             # of what a purge does in steps the first is what its client wrote
-            one = self._unpurged.setdefault(name, self.here[name])
+            one = self.unpurged.setdefault(name, self.here[name])
             _check_purged(name, one, now[name])
             assert seen(one) in self.disk.archived().get(name, ()), f"{name} was purged without a copy"
         self.gone = {name: one for name, one in self.gone.items() if name not in now}

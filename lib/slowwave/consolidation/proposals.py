@@ -62,15 +62,23 @@ SCHEMA: Mapping[str, Any] = {
 class Proposal:
     """One proposed operation."""
 
-    # merge (the entries say the same, best said as ``text``), supersede (``by`` takes the place of the entries),
-    # contradicts (the entries do not agree with what a person said in ``by``), drop, keep or add
+    # merge (the entries say the same, best said as ``text``, or ``by`` says all of it), supersede (``by`` takes the
+    # place of the entries), contradicts (the entries do not agree with what a person said in ``by``), drop, keep or add
     op: Op
     entries: tuple[int, ...]  # numbers of the entries that it is about
-    by: int = 0  # of supersede, the number of the newer entry; of contradicts that of the person's; else 0
+    # of supersede, the number of the newer entry; of contradicts that of the person's; of merge that of the one that
+    # says more than the others, if there is one; else 0
+    by: int = 0
     # of merge, the words to keep, "" for those of the best entry; of supersede, words of ``by`` that show it
     text: str = ""
     # of merge, the entries have too few words in common to become one; the best of them stays as it is
     is_reworded: bool = False
+
+    def without_itself(self) -> "Proposal":
+        """Return a merge without the entry that stays among those that go; anything else as it is."""
+        if self.op != "merge" or self.by not in self.entries or len(self.entries) == 1:
+            return self
+        return replace(self, entries=tuple(n for n in self.entries if n != self.by))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +122,7 @@ def _proposal(item: Any) -> Proposal | str:
         return "by is not a number, or text is not a string"
     return Proposal(
         cast("Op", op.lower()), tuple(dict.fromkeys(cast("list[int]", entries))), by, " ".join(text.split())
-    )
+    ).without_itself()
 
 
 def _is_number(value: Any) -> bool:
@@ -181,7 +189,7 @@ class Entry:
         """The entry as it is shown."""
         if isinstance(self.item, ForeignLine):
             return f"{self.number}. [a person's line] {self.item.text}"
-        kind = "new" if self.is_new else "memory"
+        kind = f"{'new' if self.is_new else 'memory'}{', said by a person' if self.is_from_person else ''}"
         return f"{self.number}. [{kind}, {self.category}, {self.last_seen[:10] or 'undated'}] {self.item.text}"
 
 
@@ -205,6 +213,15 @@ def entries_of(state: State, gathered: Gathered) -> list[Entry]:
     return [Entry(n, i, not isinstance(i, ForeignLine) and i.id in new) for n, i in enumerate(ordered, 1)]
 
 
+def _by(proposal: Proposal) -> tuple[int, ...]:
+    """Return the number of the entry that the others make room for, if a proposal names one that counts."""
+    return (
+        (proposal.by,)
+        if proposal.op in ("supersede", "contradicts") or (proposal.op == "merge" and proposal.by)
+        else ()
+    )
+
+
 HOLDS = frozenset({"ADD", "MERGE", "KEEP"})
 # in the reason why one of two entries goes
 SAME = "says the same"
@@ -214,9 +231,9 @@ SAME = "says the same"
 class Unseen:
     """What a model said of two entries, and their words alone do not show."""
 
-    op: Literal["merge", "supersede"]
+    op: Literal["merge", "supersede", "cover"]
     one: Entry
-    other: Entry  # of supersede, the newer one
+    other: Entry  # of supersede, the newer one; of cover, the one that says all that the other one says
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +299,7 @@ class _Court:
 
     def hear(self, proposal: Proposal) -> str:  # noqa: PLR0911 - one reason after the other
         """Return why a proposal is not followed, or ""."""
-        named = (*proposal.entries, *((proposal.by,) if proposal.op in ("supersede", "contradicts") else ()))
+        named = (*proposal.entries, *_by(proposal))
         unknown = [n for n in named if n not in self.entries]
         if unknown:
             return f"there is no entry {unknown[0]}"
@@ -293,8 +310,10 @@ class _Court:
         by = self.entries.get(proposal.by)
         if by and self._is_dispute(proposal):
             return self._not_disputed(entries, by)
-        if any(not entry.name for entry in (*entries, *((by,) if by and proposal.op == "supersede" else ()))):
+        if any(not self.entries[n].name for n in named):
             return "a person's line is not touched"
+        if proposal.op == "merge" and by:
+            return self._not_covered(entries, by)
         if proposal.op == "merge":
             return self._not_merged(entries, proposal.text)
         if proposal.op == "supersede" and by:
@@ -344,6 +363,18 @@ class _Court:
         self.unseen += pairs
         return reason
 
+    def _not_covered(self, entries: Sequence[Entry], by: Entry) -> str:
+        found = ""
+        for entry in entries:
+            reason = not_covered(entry, by)
+            pair = Unseen("cover", entry, by)
+            if reason.endswith(_UNSEEN) and pair not in self.confirmed:
+                self.unseen.append(pair)
+            elif not reason or reason.endswith(_UNSEEN):
+                continue
+            found = found or reason
+        return found
+
     def _not_disputed(self, entries: Sequence[Entry], by: Entry) -> str:
         """Return why a contradiction is not put before a person, or "" when it is.
 
@@ -387,9 +418,10 @@ class _Court:
         if proposal.op in ("contradicts", "supersede") and self._is_dispute(proposal):
             self.followed += 1
             return
-        if proposal.op == "merge" and disagreement([self.entries[n] for n in proposal.entries]):
-            proposal = replace(proposal, is_reworded=True)
         self.used |= set(proposal.entries)
+        if proposal.op == "merge" and not proposal.by and disagreement([self.entries[n] for n in proposal.entries]):
+            best, *rest = sorted(proposal.entries, key=lambda n: _precedence(self.entries[n]))
+            proposal = replace(proposal, entries=tuple(rest), by=best, is_reworded=True)
         self.accepted.append((number, proposal))
 
     def operations(self) -> list[Operation]:
@@ -426,7 +458,7 @@ class _Court:
         """Return the candidates as if those that a model merged had been said in the same words."""
         said: dict[str, Candidate] = {}
         for _, proposal in self.accepted:
-            if proposal.op == "merge" and not proposal.is_reworded:
+            if proposal.op == "merge" and not proposal.by:
                 items = [i for n in proposal.entries if not isinstance(i := self.entries[n].item, ForeignLine)]
                 lead = next((i for i in items if isinstance(i, Memory)), items[0])
                 words = {"text": lead.text, "key": lead.key, "value": lead.value}
@@ -451,6 +483,33 @@ def not_merged(entries: Sequence[Entry], text: str) -> str:
     if len({e.is_from_person for e in entries}) > 1:
         return "what a person said is not merged with what nobody said"
     return wrong_text(text, entries)
+
+
+def not_covered(entry: Entry, by: Entry) -> str:
+    """Return why an entry stays though another one is said to say all of it, "" when it may go."""
+    if entry == by:
+        return "an entry does not take its own place"
+    if entry.is_from_person and not by.is_from_person:
+        return "what a person said is not merged with what nobody said"
+    reason = _more(entry, by)
+    return f"{entry.number} and {by.number} {reason}" if reason else ""
+
+
+def _more(one: Entry, by: Entry) -> str:
+    """Return in what an entry says more than the one that is to stay."""
+    a, b = words_of(one.item.text), words_of(by.item.text)
+    if a.marks - b.marks or _counted(a) - _counted(b):
+        return "differ in a number, path, version or name"
+    if reason := _answers_differ(one, by):
+        return reason
+    left, right = set(a.stems), set(b.stems)
+    if reason := _opposite(left - right, right - left, one, by, are_alike=False):
+        return reason
+    if a.negations != b.negations:
+        return _NO
+    if _proper(one.item.text) - _proper(by.item.text):
+        return _MORE
+    return "" if left <= right else _FEW
 
 
 # so long is what two words share that have an origin in common, and what two share of a script without spaces
@@ -483,12 +542,11 @@ def _not_superseded(entries: Sequence[Entry], by: Entry, words: str, *, by_used:
 
 def _with(done: list[Operation], proposal: Proposal, entries: Mapping[int, Entry]) -> tuple[list[Operation], str]:
     """Return the operations with one proposal in them, or the reason why the rules say otherwise."""
-    named = (*proposal.entries, proposal.by) if proposal.op == "supersede" else proposal.entries
+    named = (*proposal.entries, *_by(proposal))
     places = {n: _place(done, entries[n]) for n in named if entries[n].name}
-    if proposal.op == "merge" and proposal.is_reworded:
-        best, *rest = sorted(proposal.entries, key=lambda n: _precedence(entries[n]))
-        others = Proposal("merge", tuple(rest), best)
-        return _with_succession(done, others, entries, places, f"the model: {SAME} in other words as")
+    if proposal.op == "merge" and proposal.by:
+        says = f"{SAME} in other words as" if proposal.is_reworded else "all of it stands in"
+        return _with_succession(done, proposal, entries, places, f"the model: {says}")
     if proposal.op == "merge":
         return _with_merge(done, proposal, entries, places)
     if proposal.op == "supersede":
@@ -619,14 +677,8 @@ def _differ(one: Entry, other: Entry) -> str:  # noqa: C901, PLR0911 - one reaso
         return "say the contrary"
     if _counted(a) != _counted(b) and a.marks == b.marks:
         return "count different things"
-    if isinstance(one.item, ForeignLine) or isinstance(other.item, ForeignLine):
-        return "are not both memories or new"
-    mine, theirs = claim(one.item), claim(other.item)
-    if (one.item.key and other.item.key and mine != theirs) or (mine[0] == theirs[0] and mine[1] != theirs[1]):
-        return "give different answers to one question"
-    mine, theirs = decision_key(one.item.text), decision_key(other.item.text)
-    if mine[0] and mine[0] == theirs[0] and mine[1] != theirs[1]:
-        return "choose different things for one purpose"
+    if reason := _answers_differ(one, other):
+        return reason
     named, others = _proper(one.item.text), _proper(other.item.text)
     if named - others and others - named:
         return "differ in a name"
@@ -645,6 +697,19 @@ def _differ(one: Entry, other: Entry) -> str:  # noqa: C901, PLR0911 - one reaso
     if a.marks != b.marks or named != others:
         return _MORE
     return reason or (_FEW if is_few else "")
+
+
+def _answers_differ(one: Entry, other: Entry) -> str:
+    """Return how two entries answer one question differently, "" where they do not."""
+    if isinstance(one.item, ForeignLine) or isinstance(other.item, ForeignLine):
+        return "are not both memories or new"
+    mine, theirs = claim(one.item), claim(other.item)
+    if (one.item.key and other.item.key and mine != theirs) or (mine[0] == theirs[0] and mine[1] != theirs[1]):
+        return "give different answers to one question"
+    mine, theirs = decision_key(one.item.text), decision_key(other.item.text)
+    if mine[0] and mine[0] == theirs[0] and mine[1] != theirs[1]:
+        return "choose different things for one purpose"
+    return ""
 
 
 def _proper(text: str) -> set[str]:

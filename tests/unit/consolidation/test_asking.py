@@ -58,7 +58,7 @@ def test_a_merge_that_a_model_proposes_is_done_and_lasts(tmp_path: Path) -> None
     report = _dream(house, model)
     assert house.read("MEMORY.md") == "# Memory\n\n- Keep commit messages short\n"
     assert report.counts["model_followed"] == 1
-    assert "1. [new, preference, 2026-11-01] Commit messages are short" in model.asked[0].user
+    assert "1. [new, said by a person, preference, 2026-11-01] Commit messages are short" in model.asked[0].user
     house.extract(house.candidate("Commit messages are short", session="c", at="2026-11-03T00:00:00Z"))
     assert house.dream().counts == {"merged": 1}
 
@@ -330,6 +330,65 @@ def test_what_differs_in_a_number_a_name_or_says_the_contrary_is_never_one_and_n
     model = Scripted(_proposal("merge", [1, 2]), SAME)
     _dream(house, model)
     assert len(model.asked) == 1
+
+
+LESS = "Run `make seed` before the e2e tests"
+ALL = "Run `make seed` before the e2e tests, else they time out at the login page"
+
+
+@pytest.mark.parametrize(("earlier", "later", "goes"), [(LESS, ALL, 1), (ALL, LESS, 2)])
+def test_a_line_goes_of_which_another_one_says_all_and_more(tmp_path: Path, earlier: str, later: str, goes: int):
+    folder = _noted(tmp_path, later, earlier=earlier)
+    before = folder.read("notes.md")
+    model = Scripted(_proposal("merge", [goes], 3 - goes))
+    report = _dream(folder, model)
+    assert _active(folder) == {ALL}
+    assert len(model.asked) == 1
+    assert f"the model: all of it stands in {ALL}" in {item.reason for item in report.items}
+    undo(folder.memory, report.dream_ids[0], folder.clock.now())
+    assert folder.read("notes.md") == before
+
+
+@pytest.mark.parametrize(("second", "goes"), [("more", True), ("same", True), ("less", False), ("beside", False)])
+def test_what_is_said_with_more_in_other_words_goes_once_the_model_says_so_of_the_two_alone(
+    tmp_path: Path, second: str, goes: bool
+):
+    older, newer = "The seed script has to come first", "e2e runs fail at login unless seeding was done before"
+    folder = _noted(tmp_path, newer, earlier=older)
+    model = Scripted(_proposal("merge", [1], 2), {"pairs": [{"pair": 1, "newer": second}]})
+    _dream(folder, model)
+    assert _active(folder) == ({newer} if goes else {older, newer})
+    assert len(model.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "why"),
+    [
+        (f"{LESS} with SEED=7", ALL, "differ in a number, path, version or name"),
+        ("Backups stay for 2 days", "Backups stay for 2 weeks, says the runbook", "differ in a number"),
+        (
+            "Write access is logged at the client",
+            "Write access is logged at the server, with its user",
+            "turns the meaning",
+        ),
+    ],
+)
+def test_what_says_something_more_does_not_go_and_is_not_asked_about(
+    tmp_path: Path, earlier: str, later: str, why: str
+):
+    folder = _noted(tmp_path, later, earlier=earlier)
+    model = Scripted(_proposal("merge", [1], 2))
+    report = _dream(folder, model)
+    assert _active(folder) == {earlier, later}
+    assert len(model.asked) == 1
+    assert any(why in warning for warning in report.warnings)
+
+
+def test_what_a_person_said_does_not_go_for_an_agents_line_that_says_more(tmp_path: Path) -> None:
+    house = _said(tmp_path, LESS, ALL, "assistant")
+    model = Scripted(_proposal("merge", [1], 2))
+    _dream(house, model)
+    assert LESS in _active(house)
 
 
 def test_of_a_folder_of_a_thousand_lines_the_nearest_are_shown_to_every_new_one() -> None:
