@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,17 @@ from slowwave.service.deployments import (
     PASSES_OVER,
     POOL,
     Document,
-    as_switched,
+    Schedules,
+    as_set,
+    at_hour,
     from_home,
     in_pool,
     in_time_zone,
     read_project,
     register_automations,
-    switches,
+    schedules,
     time_zone,
+    when,
 )
 from slowwave.service.page_server import page_served
 from slowwave.service.server import (
@@ -57,9 +61,16 @@ _REGISTERED = re.compile(r"Deployment '([^']+)' successfully")
 AT_ONCE = 2
 
 
+def _configure_hour(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--at", metavar="HH:MM", help="when a night begins; by default as it was set before, first 03:30"
+    )
+    parser.add_argument("--timezone", metavar="ZONE", help="IANA name; as set before, first this machine's zone")
+
+
 def configure_serve(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave serve``."""
-    parser.add_argument("--timezone", metavar="ZONE", help="IANA name; this machine's zone by default")
+    _configure_hour(parser)
     parser.add_argument(
         "--port",
         type=int,
@@ -72,6 +83,7 @@ def configure_serve(parser: argparse.ArgumentParser) -> None:
 def run_serve(args: argparse.Namespace) -> int:
     """Serve until interrupted or terminated; the schedules are left as they are."""
     zone = time_zone(args.timezone)
+    at_hour({"deployments": []}, args.at, zone)  # a wrong one is told before a server is started
     # Both, until Prefect puts its own in their place: a shell's background job inherits an ignored SIGINT, and a plain
     # SIGTERM would leave the own server behind.
     for sign in (signal.SIGINT, signal.SIGTERM):
@@ -88,7 +100,7 @@ def run_serve(args: argparse.Namespace) -> int:
                 where = place.address if is_seen else "slowwave review --url prints the address"
                 say(f"Report and review: {where}")
                 sys.stdout.flush()
-                _serve(in_time_zone(read_project(project_root()), zone))
+                _serve(in_time_zone(read_project(project_root()), zone), args)
     except KeyboardInterrupt:
         pass  # being stopped is how serving ends
     return DONE
@@ -118,12 +130,12 @@ def _server(port: int) -> Generator[str]:
         yield api
 
 
-def _serve(document: Document) -> None:
+def _serve(document: Document, args: argparse.Namespace) -> None:
     from prefect import serve  # noqa: PLC0415 - a second that --help does not pay
     from prefect.client.orchestration import get_client  # noqa: PLC0415 - see above
 
     with get_client(sync_client=True) as client:
-        document = as_switched(document, switches(client, document))
+        document = _scheduled(document, schedules(client, document), args)
         register_automations(client)
     # stopping the process must not leave the schedules paused: the next start would then do nothing, silently
     serve(*[_deployment(d) for d in document["deployments"]], limit=AT_ONCE, pause_on_shutdown=False)
@@ -131,17 +143,15 @@ def _serve(document: Document) -> None:
 
 def _deployment(wanted: dict[str, Any]) -> Any:
     from prefect.client.schemas.objects import ConcurrencyLimitConfig  # noqa: PLC0415 - see above
-    from prefect.schedules import Cron  # noqa: PLC0415 - see above
+    from prefect.schedules import Schedule  # noqa: PLC0415 - see above
 
     flow = load_job(wanted["entrypoint"])
     for schedule in wanted["schedules"]:
-        say(f"  {wanted['name']}: {schedule['cron']} ({schedule['timezone']}){_but(wanted, schedule)}")
+        say(f"  {wanted['name']}: {when(schedule)}{_but(wanted, schedule)}")
     sys.stdout.flush()
     return flow.to_deployment(
         wanted["name"],
-        schedules=[
-            Cron(s["cron"], timezone=s["timezone"], slug=s["slug"], active=s["active"]) for s in wanted["schedules"]
-        ],
+        schedules=[_schedule(Schedule, one) for one in wanted["schedules"]],
         parameters=wanted["parameters"],
         description=wanted["description"],
         tags=wanted["tags"],
@@ -149,9 +159,25 @@ def _deployment(wanted: dict[str, Any]) -> Any:
     )
 
 
+def _schedule(kind: Any, wanted: Mapping[str, Any]) -> Any:
+    """Return a schedule of prefect.yaml as Prefect's own."""
+    fields = dict(wanted)
+    if "interval" in fields:
+        fields |= {"interval": timedelta(seconds=fields["interval"])}
+        fields |= {name: datetime.fromisoformat(fields[name]) for name in ("anchor_date",) if name in fields}
+    return kind(**fields)
+
+
+def _scheduled(document: Document, there: Schedules, args: argparse.Namespace) -> Document:
+    """Return a document whose schedules are as somebody has set them before, or asks for now."""
+    kept = as_set(document, there, args.timezone)
+    zone = next((s["timezone"] for d in kept["deployments"] for s in d.get("schedules") or ()), "UTC")
+    return at_hour(kept, args.at, zone)
+
+
 def configure_deploy(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``slowwave deploy``."""
-    parser.add_argument("--timezone", metavar="ZONE", help="IANA name; this machine's zone by default")
+    _configure_hour(parser)
     parser.add_argument("--pool", default=POOL, metavar="NAME", help=f"work pool of the deployments ({POOL})")
     parser.add_argument("--create-pool", action="store_true", help="make the pool (of processes) where it is missing")
     parser.add_argument(
@@ -170,7 +196,7 @@ def configure_deploy(parser: argparse.ArgumentParser) -> None:
 
 
 def run_deploy(args: argparse.Namespace) -> int:
-    """Check server, pool and entrypoints, in this order, then deploy; a schedule stays as somebody has switched it."""
+    """Check server, pool and entrypoints, in this order, then deploy; a schedule stays as somebody has set it."""
     from slowwave.service import deployments  # noqa: PLC0415 - --help stays fast
 
     if args.remove or args.apply:
@@ -193,12 +219,13 @@ def run_deploy(args: argparse.Namespace) -> int:
         progress(f"Loading {counted(len(names), 'flow')} as a worker would")
         deployments.require_entrypoints(d["entrypoint"] for d in document["deployments"])
         progress("Registering with Prefect")
-        document = as_switched(document, deployments.switches(client, document))
+        document = _scheduled(document, deployments.schedules(client, document), args)
         _deploy(document)
         says = deployments.register_automations(client) if args.automations else []
         say(f"Deployed {', '.join(names)} to pool {args.pool} of {client.api_url} (Prefect {version}).")
-        for line in _schedules(document, zone):
+        for line in _schedules(document):
             say(line)
+        say("  Another hour: slowwave deploy --at HH:MM; what is set here or in Prefect stays through the next deploy.")
         for name in says:
             say(f"  automation  {name}")
         for doubt in deployments.doubts(client):
@@ -258,10 +285,8 @@ def _remove(args: argparse.Namespace) -> int:
     return DONE
 
 
-def _schedules(document: Document, zone: str) -> list[str]:
-    return [
-        f"  {d['name']:<11} {s['cron']} ({zone}){_but(d, s)}" for d in document["deployments"] for s in d["schedules"]
-    ]
+def _schedules(document: Document) -> list[str]:
+    return [f"  {d['name']:<11} {when(s)}{_but(d, s)}" for d in document["deployments"] for s in d["schedules"]]
 
 
 def _but(deployment: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:

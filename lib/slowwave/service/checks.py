@@ -49,7 +49,15 @@ from slowwave.observability.night import Night, state
 from slowwave.observability.telemetry import host_of
 from slowwave.quantities import counted
 from slowwave.secrets import NAMELESS
-from slowwave.service.deployments import COUNTS_FOR, HEARD_S, PASSES_OVER, server_doubts, worker_command, workers_here
+from slowwave.service.deployments import (
+    COUNTS_FOR,
+    HEARD_S,
+    PASSES_OVER,
+    server_doubts,
+    when,
+    worker_command,
+    workers_here,
+)
 from slowwave.service.page_server import served_place
 from slowwave.service.server import HOST, asked, is_healthy, kept_port, named_server
 from slowwave.settings import ModelSettings, Settings
@@ -585,16 +593,16 @@ def _schedule(nightly: Mapping[str, Any], following: str, now: datetime) -> Chec
         what = "is paused" if nightly["paused"] else "has no schedule that is on"
         fix = "prefect deployment schedule resume --all, or the switch on its page"
         return Check("schedule", ok=False, seen=f"the deployment {nightly['name']} {what}: no night will run", fix=fix)
-    when = ", ".join(f"{s['schedule'].get('cron')} ({s['schedule'].get('timezone')})" for s in on)
+    at = " and ".join(when(s["schedule"]) for s in on)
     if not following and now - _deployed(nightly, on) < _FRESH:
-        seen = f"{nightly['name']} at {when}; deployed a moment ago, and the server makes its runs within minutes"
+        seen = f"{nightly['name']}, {at}; deployed a moment ago, and the server makes its runs within minutes"
         return Check("schedule", ok=True, seen=seen, fix="wait: in a few minutes slowwave doctor says when it comes")
     if not following:
         # it is how a server looks whose scheduler breaks over a library that it does not know yet
-        seen = f"{nightly['name']} at {when}, but the server has made no run for it"
+        seen = f"{nightly['name']}, {at}, but the server has made no run for it"
         fix = "read the server's log, and install what requirements.lock pins"
         return Check("schedule", ok=False, seen=seen, fix=fix)
-    return Check("schedule", ok=True, seen=f"{nightly['name']} at {when}, next {following} UTC, {PASSES_OVER}")
+    return Check("schedule", ok=True, seen=f"{nightly['name']}, {at}, next {following} UTC, {PASSES_OVER}")
 
 
 def _deployed(nightly: Mapping[str, Any], schedules: Sequence[Mapping[str, Any]]) -> datetime:

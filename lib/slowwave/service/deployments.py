@@ -1,8 +1,9 @@
 """The deployments of prefect.yaml, and the operator's time zone in place of the one that stands there."""
 
 import copy
+import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
@@ -25,8 +26,12 @@ Document = dict[str, Any]
 POOL = "slowwave"
 # what the time of a night alone would not tell
 PASSES_OVER = "which passes over projects that are not due"
-# whether a schedule is on, by the names of deployment and schedule
-Switches = dict[tuple[str, str], bool]
+# the schedules that a server has of each deployment, as prefect.yaml says them
+Schedules = dict[str, list[dict[str, Any]]]
+_HOUR = re.compile(r"(\d{1,2}):(\d\d)")
+_HOURS, _MINUTES = 24, 60
+# a cron line that is due once a day: minute and hour
+_DAILY = re.compile(r"(\d{1,2}) (\d{1,2}) \* \* \*")
 
 
 def read_project(root: Path) -> Document:
@@ -81,13 +86,57 @@ def full_name(deployment: dict[str, Any]) -> str:
     return f"{deployment['entrypoint'].rpartition(':')[2]}/{deployment['name']}"
 
 
-def as_switched(document: Document, switches: Switches) -> Document:
-    """Return a copy whose schedules are on or off as somebody has switched them before."""
+def as_set(document: Document, there: Schedules, zone: str | None) -> Document:
+    """Return a copy whose schedules are those that a server has already: their time, and whether they are on.
+
+    Args:
+        document: a project.
+        there: what the server has; a deployment of which it has none keeps those of the document.
+        zone: the time zone that somebody asked for, None for what each schedule says.
+    """
     kept = copy.deepcopy(document)
     for deployment in kept["deployments"]:
-        for schedule in deployment.get("schedules") or ():
-            schedule["active"] = switches.get((deployment["name"], schedule["slug"]), schedule["active"])
+        if own := deployment.get("schedules"):
+            deployment["schedules"] = _named(there.get(deployment["name"]) or own, [one["slug"] for one in own])
+        for schedule in deployment.get("schedules") or () if zone else ():
+            schedule["timezone"] = zone
     return kept
+
+
+def _named(schedules: Sequence[dict[str, Any]], slugs: Sequence[str]) -> list[dict[str, Any]]:
+    """Return schedules that each have a name of their own: somebody may have put one without any in the place of ours."""
+    names = {one["slug"] for one in schedules if one["slug"]}
+    free = (name for n in count(1) for slug in slugs if (name := slug if n == 1 else f"{slug}-{n}") not in names)
+    return [one if one["slug"] else {**one, "slug": next(free)} for one in schedules]
+
+
+def at_hour(document: Document, at: str | None, zone: str) -> Document:
+    """Return a copy whose nights begin at an hour.
+
+    Raises UsageError: ``at`` is no time of a day.
+    """
+    if at is None:
+        return document
+    found = _HOUR.fullmatch(at)
+    if found is None or int(found[1]) >= _HOURS or int(found[2]) >= _MINUTES:
+        raise UsageError(f"--at {at}: no time of a day; use 24 hours, like 03:30")
+    moved = copy.deepcopy(document)
+    for deployment in moved["deployments"]:
+        if deployment["entrypoint"].endswith(":nightly"):
+            first = deployment["schedules"][0]
+            cron = f"{int(found[2])} {int(found[1])} * * *"
+            deployment["schedules"] = [{"cron": cron, "timezone": zone, "slug": first["slug"], "active": True}]
+    return moved
+
+
+def when(schedule: Mapping[str, Any]) -> str:
+    """Return in words when a schedule is due, as prefect.yaml or a server says it."""
+    cron = str(schedule.get("cron") or "")
+    if found := _DAILY.fullmatch(cron):
+        told = f"{int(found[2]):02}:{int(found[1]):02} every day"
+    else:
+        told = cron or str(schedule.get("rrule") or f"every {schedule.get('interval')} s")
+    return f"{told} ({schedule.get('timezone')})"
 
 
 def time_zone(asked: str | None) -> str:
@@ -227,18 +276,22 @@ def _at(tree: Mapping[str, Any], key: str) -> Any:
     return at
 
 
-def switches(client: "SyncPrefectClient", document: Document) -> Switches:
-    """Return which schedules of a document's deployments are on, where these are there already, by name and slug."""
+def schedules(client: "SyncPrefectClient", document: Document) -> Schedules:
+    """Return the schedules that a server has of a document's deployments, by their names."""
     from prefect.exceptions import ObjectNotFound  # noqa: PLC0415 - a second that --help does not pay
 
-    found: Switches = {}
+    found: Schedules = {}
     for wanted in document["deployments"]:
-        name = wanted["name"]
-        try:
+        with suppress(ObjectNotFound):
             deployment = client.read_deployment_by_name(full_name(wanted))
-        except ObjectNotFound:
-            continue
-        found |= {(name, schedule.slug): bool(schedule.active) for schedule in deployment.schedules if schedule.slug}
+            found[wanted["name"]] = [
+                {
+                    **one.schedule.model_dump(mode="json", exclude_none=True),
+                    "slug": one.slug,
+                    "active": bool(one.active),
+                }
+                for one in deployment.schedules
+            ]
     return found
 
 

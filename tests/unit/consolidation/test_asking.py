@@ -367,8 +367,8 @@ def test_what_is_said_with_more_in_other_words_goes_once_the_model_says_so_of_th
         (f"{LESS} with SEED=7", ALL, "differ in a number, path, version or name"),
         ("Backups stay for 2 days", "Backups stay for 2 weeks, says the runbook", "differ in a number"),
         (
-            "Write access is logged at the client",
-            "Write access is logged at the server, with its user",
+            "Lint runs before the tests do",
+            "The tests run first, lint comes after, and both stop a merge",
             "turns the meaning",
         ),
     ],
