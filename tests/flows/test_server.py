@@ -90,7 +90,7 @@ def test_a_deployed_night_runs_on_a_worker_with_its_parameters(api: str, own_hom
     assert not [line for line in deployed.stderr.splitlines() if line.startswith("slowwave: ")]
     *told, last = deployed.stdout.splitlines()
     assert last.startswith("Next, start a worker of the pool, none is at work: DO_NOT_TRACK=1 prefect worker start")
-    assert "  nightly     30 3 * * * (Europe/Berlin), which passes over projects that are not due" in told
+    assert "  nightly     03:30 every day (Europe/Berlin), which passes over projects that are not due" in told
     the_scheduler_makes_the_runs_of_every_schedule_that_is_on(api)
     (died,) = call(api, "/automations/filter", {})
     assert (died["name"], died["enabled"], died["trigger"]["within"]) == ("slowwave: worker died", True, 180.0)
@@ -165,6 +165,24 @@ def what_somebody_switched_stays(api: str, env: dict[str, str]) -> None:
     found = {d["name"]: [s["active"] for s in d["schedules"]] for d in call(api, "/deployments/filter", {})}
     assert {name: on for name, on in found.items() if on} == {"nightly": [True], "compact": [True], "retain": [False]}
     assert [one["enabled"] for one in call(api, "/automations/filter", {})] == [False]
+    the_hour_that_somebody_set_stays(api, env)
+
+
+def the_hour_that_somebody_set_stays(api: str, env: dict[str, str]) -> None:
+    """Put another schedule in the place of the night's, as Prefect's own command does, and deploy again."""
+
+    def hours() -> list[tuple[str, str]]:
+        found = call(api, "/deployments/name/nightly/nightly")["schedules"]
+        return [(one["schedule"]["cron"], one["schedule"]["timezone"]) for one in found]
+
+    other = [sys.executable, "-m", "prefect", "deployment", "schedule", "create", "nightly/nightly", "--replace", "-y"]
+    other += ["--cron", "20 20 * * *", "--timezone", "Asia/Tokyo"]
+    subprocess.run(other, env={**os.environ, **env}, check=True, capture_output=True, timeout=LIMIT_S)
+    for asked, wanted in (((), ("20 20 * * *", "Asia/Tokyo")), (("--at", "01:15"), ("15 1 * * *", "Asia/Tokyo"))):
+        again = run("slowwave", "deploy", *asked, **env)
+        assert (again.returncode, hours()) == (0, [wanted]), again.stderr
+    again = run("slowwave", "deploy", "--at", "03:30", "--timezone", "Europe/Berlin", **env)
+    assert (again.returncode, hours()) == (0, [("30 3 * * *", "Europe/Berlin")]), again.stderr
 
 
 def cancel_in_the_middle_of_a_dream(api: str, store: Path, home: Path, env: dict[str, str]) -> None:
@@ -230,8 +248,8 @@ def test_serving_schedules_the_night_and_leaves_it_scheduled_when_it_is_stopped(
     # what is off, somebody may have switched on before, and the other way round
     assert [line for line in said if line != page] == [
         f"Prefect: {api.removesuffix('/api')}\n",
-        f"  nightly: 30 3 * * * (Asia/Tokyo){passes}{off_of(api, 'nightly')}\n",
-        f"  compact: 30 4 * * * (Asia/Tokyo){off_of(api, 'compact')}\n",
+        f"  nightly: 03:30 every day (Asia/Tokyo){passes}{off_of(api, 'nightly')}\n",
+        f"  compact: 04:30 every day (Asia/Tokyo){off_of(api, 'compact')}\n",
         f"  retain: 30 5 * * 0 (Asia/Tokyo){plans}{off_of(api, 'retain')}\n",
     ]
     nightly = call(api, "/deployments/name/nightly/nightly")

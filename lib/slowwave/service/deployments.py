@@ -104,7 +104,7 @@ def as_set(document: Document, there: Schedules, zone: str | None) -> Document:
 
 
 def _named(schedules: Sequence[dict[str, Any]], slugs: Sequence[str]) -> list[dict[str, Any]]:
-    """Return schedules that each have a name of their own: somebody may have put one without any in the place of ours."""
+    """Return schedules with a name each: somebody may have put one without any in the place of ours."""
     names = {one["slug"] for one in schedules if one["slug"]}
     free = (name for n in count(1) for slug in slugs if (name := slug if n == 1 else f"{slug}-{n}") not in names)
     return [one if one["slug"] else {**one, "slug": next(free)} for one in schedules]
@@ -135,7 +135,7 @@ def when(schedule: Mapping[str, Any]) -> str:
     if found := _DAILY.fullmatch(cron):
         told = f"{int(found[2]):02}:{int(found[1]):02} every day"
     else:
-        told = cron or str(schedule.get("rrule") or f"every {schedule.get('interval')} s")
+        told = cron or str(schedule.get("rrule") or f"every {schedule.get('interval', 0):.0f} s")
     return f"{told} ({schedule.get('timezone')})"
 
 
@@ -283,16 +283,16 @@ def schedules(client: "SyncPrefectClient", document: Document) -> Schedules:
     found: Schedules = {}
     for wanted in document["deployments"]:
         with suppress(ObjectNotFound):
-            deployment = client.read_deployment_by_name(full_name(wanted))
-            found[wanted["name"]] = [
-                {
-                    **one.schedule.model_dump(mode="json", exclude_none=True),
-                    "slug": one.slug,
-                    "active": bool(one.active),
-                }
-                for one in deployment.schedules
-            ]
+            found[wanted["name"]] = _told(client.read_deployment_by_name(full_name(wanted)))
     return found
+
+
+def _told(deployment: "DeploymentResponse") -> list[dict[str, Any]]:
+    """Return the schedules of a deployment as prefect.yaml says them."""
+    return [
+        {**one.schedule.model_dump(mode="json", exclude_none=True), "slug": one.slug, "active": bool(one.active)}
+        for one in deployment.schedules
+    ]
 
 
 def of_others(client: "SyncPrefectClient", document: Document, here: Path, home: Path) -> list[str]:
@@ -313,12 +313,12 @@ def of_others(client: "SyncPrefectClient", document: Document, here: Path, home:
             by = next((tag.removeprefix(_HOME) for tag in there.tags if tag.startswith(_HOME)), "")
             if folder == str(here) and by in ("", str(home)):
                 continue
-            on = [str(getattr(one.schedule, "cron", "")) for one in there.schedules if one.active]
+            on = [when(one) for one in _told(there) if one["active"]]
             parts = (
                 f"runs {folder}" if folder else "was not made by slowwave deploy",
                 f"deployed from home {by}" if by else "",
                 f"pool {there.work_pool_name}" if there.work_pool_name else "no pool",
-                f"at {', '.join(filter(None, on))}" if any(on) else "on no schedule",
+                " and ".join(on) or "on no schedule",
             )
             found.append(f"{name}: {', '.join(filter(None, parts))}")
     return found

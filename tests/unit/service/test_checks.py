@@ -153,7 +153,7 @@ def test_a_server_that_will_run_the_night_is_well() -> None:
     }  # fmt: skip
     assert (
         seen["schedule"].seen
-        == "nightly at 30 3 * * * (UTC), next 2026-03-10 03:30 UTC, which passes over projects that are not due"
+        == "nightly, 03:30 every day (UTC), next 2026-03-10 03:30 UTC, which passes over projects that are not due"
     )
 
 

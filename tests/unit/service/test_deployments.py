@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, Literal, cast, get_args, get_origin
 
 import pytest
+from prefect.client.schemas.schedules import CronSchedule
 from prefect.exceptions import ObjectNotFound
 
 from slowwave.cli import main
@@ -22,7 +23,9 @@ from slowwave.jobs.steps import STEPS
 from slowwave.service.deployments import (
     COUNTS_FOR,
     Deployed,
-    as_switched,
+    Schedules,
+    as_set,
+    at_hour,
     from_home,
     full_name,
     in_pool,
@@ -30,6 +33,7 @@ from slowwave.service.deployments import (
     of_others,
     read_project,
     time_zone,
+    when,
 )
 from slowwave.service.deployments import POOL as USUAL_POOL
 from slowwave.service.server import entrypoint_of, load_job, project_root
@@ -172,12 +176,59 @@ def test_a_second_night_is_not_started_and_what_a_person_asks_for_waits() -> Non
         assert deployment["tags"][:2] == ["slowwave", "scheduled" if scheduled else "on-demand"]
 
 
-def test_a_schedule_stays_as_somebody_has_switched_it() -> None:
+def _set(there: Schedules, zone: str | None = None) -> dict[str, list[dict[str, Any]]]:
+    kept = as_set(in_time_zone(read_project(project_root()), "Asia/Tokyo"), there, zone)
+    return {d["name"]: d["schedules"] for d in kept["deployments"] if d["schedules"]}
+
+
+def _cron(cron: str, slug: str | None = None, *, active: bool = True) -> dict[str, Any]:
+    return {"cron": cron, "timezone": "Europe/Berlin", "slug": slug, "active": active}
+
+
+def test_a_schedule_stays_as_somebody_has_set_it() -> None:
+    found = _set(
+        {"compact": [_cron("30 4 * * *", "compact")], "nightly": [_cron("5 1 * * *", "nightly", active=False)]}
+    )
+    assert found["compact"] == [_cron("30 4 * * *", "compact")]
+    assert found["nightly"] == [_cron("5 1 * * *", "nightly", active=False)]
+    # what the server has none of is as the document says it
+    assert [(s["cron"], s["timezone"]) for s in found["retain"]] == [("30 5 * * 0", "Asia/Tokyo")]
+    assert _set({}) == _set({"nightly": []})
+
+
+def test_a_schedule_that_somebody_put_in_the_place_of_ours_stays_and_gets_its_name() -> None:
+    mine, each = _cron("20 20 * * *"), {"interval": 18_000.0, "timezone": "UTC", "slug": None, "active": True}
+    assert _set({"nightly": [mine]})["nightly"] == [{**mine, "slug": "nightly"}]
+    assert _set({"nightly": [mine, each]})["nightly"] == [{**mine, "slug": "nightly"}, {**each, "slug": "nightly-2"}]
+    named = _set({"nightly": [mine, _cron("5 1 * * *", "nightly")]})["nightly"]
+    assert [(s["cron"], s["slug"]) for s in named] == [("20 20 * * *", "nightly-2"), ("5 1 * * *", "nightly")]
+
+
+def test_a_zone_that_is_asked_for_goes_before_the_one_that_was_set() -> None:
+    (nightly,) = _set({"nightly": [_cron("5 1 * * *", "nightly")]}, "America/Lima")["nightly"]
+    assert (nightly["cron"], nightly["timezone"]) == ("5 1 * * *", "America/Lima")
+
+
+def test_a_night_begins_at_the_hour_that_is_asked_for() -> None:
     document = read_project(project_root())
-    kept = as_switched(document, {("compact", "compact"): True, ("nightly", "nightly"): False})
-    on = {d["name"]: s["active"] for d in kept["deployments"] for s in d["schedules"]}
-    assert on == {"nightly": False, "compact": True, "retain": True}
-    assert as_switched(document, {}) == document
+    moved = at_hour(document, "1:05", "Europe/Berlin")
+    crons = {d["name"]: d["schedules"] for d in moved["deployments"] if d["schedules"]}
+    assert crons.pop("nightly") == [_cron("5 1 * * *", "nightly")]
+    assert crons == {d["name"]: d["schedules"] for d in document["deployments"] if d["name"] in crons}
+    assert at_hour(document, None, "UTC") == document == read_project(project_root())
+
+
+@pytest.mark.parametrize("at", ["24:00", "3", "03:60", "03:30:00", "3 am", "", "-1:00"])
+def test_what_is_no_hour_is_refused(at: str) -> None:
+    with pytest.raises(UsageError, match="no time of a day; use 24 hours, like 03:30"):
+        at_hour(read_project(project_root()), at, "UTC")
+
+
+def test_when_a_schedule_is_due_is_said_in_words() -> None:
+    assert when(_cron("5 1 * * *")) == "01:05 every day (Europe/Berlin)"
+    assert when(_cron("30 5 * * 0")) == "30 5 * * 0 (Europe/Berlin)"
+    assert when({"interval": 18_000.0, "timezone": "UTC"}) == "every 18000 s (UTC)"
+    assert when({"rrule": "FREQ=DAILY", "timezone": "UTC"}) == "FREQ=DAILY (UTC)"
 
 
 def test_the_operators_zone_replaces_the_one_in_the_file_and_leaves_it_alone() -> None:
@@ -224,7 +275,9 @@ class Server:
 
     def __init__(self, folder: Path | None, by: str = "") -> None:
         step = {"prefect.deployments.steps.set_working_directory": {"directory": str(folder)}}
-        schedule = SimpleNamespace(active=True, slug="nightly", schedule=SimpleNamespace(cron="30 3 * * *"))
+        schedule = SimpleNamespace(
+            active=True, slug="nightly", schedule=CronSchedule(cron="30 3 * * *", timezone="UTC")
+        )
         self._nightly = SimpleNamespace(
             pull_steps=[step] if folder else None,
             tags=["slowwave", *([f"home {by}"] if by else [])],
@@ -246,7 +299,7 @@ def test_deployments_of_another_checkout_or_home_are_named_before_they_are_taken
         return of_others(cast("Any", Server(folder, by)), document, tmp_path, Path("/home/me"))
 
     assert found(tmp_path) == found(tmp_path, "/home/me") == []
-    then = "pool slowwave, at 30 3 * * *"
+    then = "pool slowwave, 03:30 every day (UTC)"
     assert found(other) == [f"nightly/nightly: runs {other}, {then}"]
     assert found(tmp_path, "/home/you") == [f"nightly/nightly: runs {tmp_path}, deployed from home /home/you, {then}"]
     assert found(None) == [f"nightly/nightly: was not made by slowwave deploy, {then}"]
