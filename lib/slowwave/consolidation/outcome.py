@@ -499,8 +499,7 @@ def _fitted(
     back = {m.id for m in after.active if m.stands and deed("move", m.id, told=FULL) in after.refused}
     index = folder.files.get(INDEX, b"")
     moved: dict[str, Memory] = {}
-    # what a model says in other words stands among our lines
-    going = {m.id: _moved(m) for m in stands if m.id in after.phrases}
+    going: dict[str, Memory] = {}
     is_large = _is_large(index, settings)
     folder = folder.at_rest(folder.active(after, moved), after.kept_heads)
     torn: set[str] = set()

@@ -9,7 +9,7 @@ it.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Literal, cast, get_args
@@ -23,11 +23,13 @@ from slowwave.consolidation.model import AccountingError, Gathered, Operation, S
 from slowwave.consolidation.replacement import LIGHT
 from slowwave.consolidation.slots import claim, claim_of, decision_key, stance_of
 from slowwave.extraction.model.quotations import stands_in
+from slowwave.hostile import is_hostile
 from slowwave.memory import DROPS, RETRACTS, Candidate, Category
 from slowwave.memory.book import Memory
 from slowwave.memory.ledger import BY_MODEL
 from slowwave.memory.pages import target_of
 from slowwave.memory.provenance import ForeignLine
+from slowwave.secrets import NAMELESS
 from slowwave.settings import ConsolidationSettings
 
 Op = Literal["merge", "supersede", "contradicts", "drop", "keep", "add"]
@@ -62,8 +64,9 @@ SCHEMA: Mapping[str, Any] = {
 class Proposal:
     """One proposed operation."""
 
-    # merge (the entries say the same, best said as ``text``, or ``by`` says all of it), supersede (``by`` takes the
-    # place of the entries), contradicts (the entries do not agree with what a person said in ``by``), drop, keep or add
+    # merge (the entries say the same, or belong in one line, best said as ``text``; or ``by`` says all of it),
+    # supersede (``by`` takes the place of the entries), contradicts (the entries do not agree with what a person said
+    # in ``by``), drop, keep or add
     op: Op
     entries: tuple[int, ...]  # numbers of the entries that it is about
     # of supersede, the number of the newer entry; of contradicts that of the person's; of merge that of the one that
@@ -71,14 +74,16 @@ class Proposal:
     by: int = 0
     # of merge, the words to keep, "" for those of the best entry; of supersede, words of ``by`` that show it
     text: str = ""
-    # of merge, the entries have too few words in common to become one; the best of them stays as it is
-    is_reworded: bool = False
+    # of merge: why the others go, where one of the entries stays and no text joins them
+    says: str = ""
 
-    def without_itself(self) -> "Proposal":
-        """Return a merge without the entry that stays among those that go; anything else as it is."""
-        if self.op != "merge" or self.by not in self.entries or len(self.entries) == 1:
-            return self
-        return replace(self, entries=tuple(n for n in self.entries if n != self.by))
+    def apart(self) -> "Iterable[Proposal]":
+        """Yield it for each entry alone, where what is proposed of one does not depend on the others."""
+        if self.op == "drop" or (self.op == "merge" and self.by):
+            stays = self.by if self.op == "merge" and len(self.entries) > 1 else 0
+            yield from (replace(self, entries=(n,)) for n in self.entries if n != stays)
+        else:
+            yield self
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +109,7 @@ def read_proposals(data: Any) -> tuple[list[tuple[int, Proposal]], list[Refusal]
         if isinstance(proposal, str):
             refused.append(Refusal(number, proposal))
         else:
-            found.append((number, proposal))
+            found += [(number, one) for one in proposal.apart()]
     return found, refused
 
 
@@ -122,7 +127,7 @@ def _proposal(item: Any) -> Proposal | str:
         return "by is not a number, or text is not a string"
     return Proposal(
         cast("Op", op.lower()), tuple(dict.fromkeys(cast("list[int]", entries))), by, " ".join(text.split())
-    ).without_itself()
+    )
 
 
 def _is_number(value: Any) -> bool:
@@ -189,8 +194,14 @@ class Entry:
         """The entry as it is shown."""
         if isinstance(self.item, ForeignLine):
             return f"{self.number}. [a person's line] {self.item.text}"
-        kind = f"{'new' if self.is_new else 'memory'}{', said by a person' if self.is_from_person else ''}"
+        who = ", a person's words" if self.is_from_person else ", an agent's line" if self.stands else ""
+        kind = f"{'new' if self.is_new else 'memory'}{who}"
         return f"{self.number}. [{kind}, {self.category}, {self.last_seen[:10] or 'undated'}] {self.item.text}"
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is a line that stands where an agent put it."""
+        return isinstance(self.item, Memory) and self.item.stands
 
 
 def entries_of(state: State, gathered: Gathered) -> list[Entry]:
@@ -222,9 +233,11 @@ def _by(proposal: Proposal) -> tuple[int, ...]:
     )
 
 
-HOLDS = frozenset({"ADD", "MERGE", "KEEP"})
+HOLDS = frozenset({"ADD", "MERGE", "UPDATE", "KEEP"})
 # in the reason why one of two entries goes
 SAME = "says the same"
+COVERED = "all of it stands in"
+JOINED = "stands in one line with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +326,7 @@ class _Court:
         if any(not self.entries[n].name for n in named):
             return "a person's line is not touched"
         if proposal.op == "merge" and by:
-            return self._not_covered(entries, by)
+            return self._not_covered(entries[0], by)
         if proposal.op == "merge":
             return self._not_merged(entries, proposal.text)
         if proposal.op == "supersede" and by:
@@ -354,26 +367,26 @@ class _Court:
 
     def _not_merged(self, entries: Sequence[Entry], text: str) -> str:
         reason = not_merged(entries, text)
-        if not reason.endswith(_UNSEEN):
+        if _is_one_line(entries, text):
+            line = Entry(0, ForeignLine("", text))
+            pairs = [Unseen("cover", one, line) for one in entries]
+        elif reason.endswith(_UNSEEN):
+            best, *rest = sorted(entries, key=_precedence)
+            pairs = [Unseen("merge", best, one) for one in rest]
+        else:
             return reason
-        best, *rest = sorted(entries, key=_precedence)
-        pairs = [Unseen("merge", best, one) for one in rest]
         if all(pair in self.confirmed for pair in pairs):
             return ""
         self.unseen += pairs
         return reason
 
-    def _not_covered(self, entries: Sequence[Entry], by: Entry) -> str:
-        found = ""
-        for entry in entries:
-            reason = not_covered(entry, by)
-            pair = Unseen("cover", entry, by)
-            if reason.endswith(_UNSEEN) and pair not in self.confirmed:
-                self.unseen.append(pair)
-            elif not reason or reason.endswith(_UNSEEN):
-                continue
-            found = found or reason
-        return found
+    def _not_covered(self, entry: Entry, by: Entry) -> str:
+        reason = not_covered(entry, by)
+        pair = Unseen("cover", entry, by)
+        if not reason.endswith(_UNSEEN) or pair in self.confirmed:
+            return reason if not reason.endswith(_UNSEEN) else ""
+        self.unseen.append(pair)
+        return reason
 
     def _not_disputed(self, entries: Sequence[Entry], by: Entry) -> str:
         """Return why a contradiction is not put before a person, or "" when it is.
@@ -419,9 +432,14 @@ class _Court:
             self.followed += 1
             return
         self.used |= set(proposal.entries)
-        if proposal.op == "merge" and not proposal.by and disagreement([self.entries[n] for n in proposal.entries]):
-            best, *rest = sorted(proposal.entries, key=lambda n: _precedence(self.entries[n]))
-            proposal = replace(proposal, entries=tuple(rest), by=best, is_reworded=True)
+        entries = [self.entries[n] for n in proposal.entries]
+        if proposal.op == "merge" and proposal.by:
+            proposal = replace(proposal, says=COVERED)
+        elif proposal.op == "merge" and (not_merged(entries, proposal.text) or disagreement(entries)):
+            best, *rest = [e.number for e in sorted(entries, key=_precedence)]
+            is_one_line = _is_one_line(entries, proposal.text)
+            says, text = (JOINED, proposal.text) if is_one_line else (f"{SAME} in other words as", "")
+            proposal = replace(proposal, entries=tuple(rest), by=best, says=says, text=text)
         self.accepted.append((number, proposal))
 
     def operations(self) -> list[Operation]:
@@ -498,18 +516,47 @@ def not_covered(entry: Entry, by: Entry) -> str:
 def _more(one: Entry, by: Entry) -> str:
     """Return in what an entry says more than the one that is to stay."""
     a, b = words_of(one.item.text), words_of(by.item.text)
-    if a.marks - b.marks or _counted(a) - _counted(b):
-        return "differ in a number, path, version or name"
+    if not _numbers(one.item.text) <= _numbers(by.item.text):
+        return "differ in a number"
     if reason := _answers_differ(one, by):
-        return reason
-    left, right = set(a.stems), set(b.stems)
-    if reason := _opposite(left - right, right - left, one, by, are_alike=False):
         return reason
     if a.negations != b.negations:
         return _NO
-    if _proper(one.item.text) - _proper(by.item.text):
+    if not a.marks <= b.marks or not _proper(one.item.text) <= _proper(by.item.text):
         return _MORE
-    return "" if left <= right else _FEW
+    left, right = set(a.stems), set(b.stems)
+    return "" if left <= right and not _opposite(left, right, one, by, are_alike=False) else _FEW
+
+
+def not_united(entries: Sequence[Entry], text: str) -> str:
+    """Return why a line may not stand for entries that each say something of their own, "" when it may.
+
+    It is made of what they say, holds each of their numbers and no other one, and is no longer than they are together.
+    Whether nothing is lost, only its meaning can tell.
+    """
+    if any(e.is_from_person or isinstance(e.item, ForeignLine) for e in entries):
+        return "words of a person stay as they are"
+    if len({e.category for e in entries}) > 1:
+        return "the entries are of different kinds"
+    given = [e.item.text for e in entries]
+    if _numbers(text) != frozenset[str]().union(*map(_numbers, given)):
+        return "the text leaves out or adds a number"
+    known = {stem for one in given for stem in words_of(one).stems}
+    if fresh := [stem for stem in words_of(text).stems if stem not in known]:
+        return f"the text has words of its own: {', '.join(fresh[:3])}"
+    if len(text) > sum(map(len, given)):
+        return "the text is longer than what it stands for"
+    return "the text holds a secret, or steers an agent" if NAMELESS(text) != text or is_hostile(text) else ""
+
+
+def _is_one_line(entries: Sequence[Entry], text: str) -> bool:
+    """Say whether a merge is one of entries that each say something of their own, in a line that says it all."""
+    return bool(text and not_merged(entries, text)) and not not_united(entries, text)
+
+
+def _numbers(text: str) -> frozenset[str]:
+    """Return every number of a text, whatever stands around it."""
+    return frozenset(_NUMBER.findall(text))
 
 
 # so long is what two words share that have an origin in common, and what two share of a script without spaces
@@ -545,8 +592,8 @@ def _with(done: list[Operation], proposal: Proposal, entries: Mapping[int, Entry
     named = (*proposal.entries, *_by(proposal))
     places = {n: _place(done, entries[n]) for n in named if entries[n].name}
     if proposal.op == "merge" and proposal.by:
-        says = f"{SAME} in other words as" if proposal.is_reworded else "all of it stands in"
-        return _with_succession(done, proposal, entries, places, f"the model: {says}")
+        changed, reason = _with_succession(done, proposal, entries, places, f"the model: {proposal.says}")
+        return (_said(changed, places[proposal.by], proposal.text) if not reason else changed), reason
     if proposal.op == "merge":
         return _with_merge(done, proposal, entries, places)
     if proposal.op == "supersede":
@@ -555,11 +602,23 @@ def _with(done: list[Operation], proposal: Proposal, entries: Mapping[int, Entry
         changed = list(done)
         for n in proposal.entries:
             old = changed[places[n]]
-            if old.action not in {"KEEP", "WAIT"} or old.by_person or old.spans or len(old.candidates) > 1:
+            if old.action not in {"KEEP", "WAIT", "UPDATE"} or old.by_person or old.spans or len(old.candidates) > 1:
                 return done, f"the rules do otherwise with entry {n}: {old.reason}"
             changed[places[n]] = Operation("DROP", old.memory, old.candidates, "the model: not worth keeping")
         return changed, ""
     return done, ""
+
+
+def _said(done: list[Operation], at: int, text: str) -> list[Operation]:
+    """Return the operations with a memory in other words, "" for those that it has."""
+    old = done[at]
+    if not text:
+        return done
+    changed = list(done)
+    action = "UPDATE" if old.action == "KEEP" and not old.spans else "MERGE" if old.action == "KEEP" else old.action
+    reason = "the model: says in one line what others say" if old.action in ("KEEP", "UPDATE") else old.reason
+    changed[at] = msgspec.structs.replace(old, action=action, text=text, words="", line="", reason=reason)
+    return changed
 
 
 def _precedence(entry: Entry) -> tuple[bool, bool, bool, str, int]:
@@ -598,6 +657,16 @@ def _with_merge(
     return changed, ""
 
 
+def _standing(done: list[Operation], at: int, others: Collection[str]) -> list[Operation]:
+    """Return the operations with a line of an agent kept that the rules ended with one of these."""
+    old = done[at]
+    if old.action not in ("SUPERSEDE", "MERGE") or old.successor not in others or old.candidates or old.by_person:
+        return done
+    changed = list(done)
+    changed[at] = Operation("KEEP", old.memory, (), "the model: it says what the other one says")
+    return changed
+
+
 def _with_succession(
     done: list[Operation],
     proposal: Proposal,
@@ -605,6 +674,7 @@ def _with_succession(
     places: Mapping[int, int],
     says: str = "the model: taken back by",
 ) -> tuple[list[Operation], str]:
+    done = _standing(done, places[proposal.by], {done[places[n]].memory for n in proposal.entries})
     winner, by = done[places[proposal.by]], entries[proposal.by]
     if winner.action not in HOLDS or winner.by_person or winner.successor:
         return done, f"entry {proposal.by} does not hold itself: {winner.reason}"
@@ -644,6 +714,7 @@ _LIGHT = frozenset(
     ("keep", "ensure", "make", "have", "want", "like", "prefer", "need", "stay", "remain", "consistently")
 )
 _WORD = re.compile(r"[\w./@-]+")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _PROPER = re.compile(r"(?<=\w )[A-Z][\w-]+")
 _LEAST_SHARED = 0.5
 _FEW = "have too few words in common"

@@ -96,15 +96,24 @@ BROKEN: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("answer", "why"), BROKEN)
-def test_a_page_that_breaks_a_rule_is_refused_and_that_of_the_rules_stands(
+def test_a_page_or_a_line_that_breaks_a_rule_is_refused_and_that_of_the_rules_stands(
     tmp_path: Path, answer: dict[str, Any], why: str
 ) -> None:
     folder = _folder(tmp_path)
     report, _ = _dream(folder, PAGE | answer)
     assert sorted(_bullets(folder)) == sorted(BARE)
-    assert "the model's page was refused" in report.warnings[0]
+    is_whole = any(reason in why for reason in ("rests on nothing", "left out without", "stands in two lines"))
+    assert ("the model's page was refused" if is_whole else "not taken") in report.warnings[0]
     assert why in report.warnings[0]
     assert not _book(folder).phrases
+
+
+def test_a_line_that_breaks_a_rule_costs_no_other_line(tmp_path: Path) -> None:
+    folder = _folder(tmp_path)
+    slow = {"text": "The search service is slow on 3", "entries": [3]}
+    report, _ = _dream(folder, {"operations": [], "lines": [*PAGE["lines"], slow]})
+    assert _bullets(folder) == [f"- {JOINED}", BARE[2]]
+    assert "1 line of the model's page not taken: the line adds or leaves out a number" in report.warnings[0]
 
 
 def test_a_line_lasts_as_long_as_what_it_rests_on_says_the_same(tmp_path: Path) -> None:
@@ -158,24 +167,23 @@ def test_lines_of_others_and_words_that_a_person_chose_stay(tmp_path: Path) -> N
     assert BARE[1] in _bullets(folder)
 
 
-def test_what_an_agent_left_in_the_index_is_shown_and_may_be_said_in_one_line(tmp_path: Path) -> None:
+def test_what_an_agent_left_in_the_index_is_shown_and_said_anew_where_it_stands(tmp_path: Path) -> None:
     folder = Folder(tmp_path)
     folder.agent_writes("MEMORY.md", "".join(f"{one}\n" for one in BARE))
     with (folder.memory / "MEMORY.md").open("a") as file:
         file.write("- my own\n")
     before = folder.everything()
-    page = PAGE | {"lines": [{"text": JOINED, "entries": [2, 3]}], "as_they_are": [1]}
-    report, model = _dream(folder, page)
-    assert len(model.asked) == 1
-    assert all(text in model.asked[0].user for text, _ in FACTS)
+    merge = {"operations": [{"op": "merge", "entries": [2, 3], "by": 0, "text": JOINED}]}
+    again = {"pairs": [{"pair": 1, "newer": "more"}, {"pair": 2, "newer": "more"}]}
+    report, model = _dream(folder, merge, again)
+    assert all(f"an agent's line, project, 2026-11-17] {text}" in model.asked[0].user for text, _ in FACTS)
     assert "[a person's line] my own" in model.asked[0].user
-    assert _bullets(folder) == sorted([f"- {JOINED}", BARE[2], "- my own"])
-    # the ledger knows what it rests on, and nobody is asked again without news
-    said = next(e for e in read_ledger(folder.memory) if e.event == "phrase")
-    assert sorted(_book(folder).memories[one].text for one in said.memories) == [FACTS[0][0], FACTS[1][0]]
+    assert folder.read("MEMORY.md").splitlines() == [f"- {JOINED}", BARE[2], "- my own"]
+    assert {m.text for m in _book(folder).active} == {JOINED, FACTS[2][0]}
+    # nobody is asked again without news
     files = folder.everything()
-    again, model = _dream(folder, PAGE)
-    assert (again.dream_ids, model.asked, folder.everything()) == ([], [], files)
+    later, model = _dream(folder, PAGE)
+    assert (later.dream_ids, model.asked, folder.everything()) == ([], [], files)
     undo(folder.memory, report.dream_ids[0], folder.clock.now())
     assert folder.everything() == before
 
