@@ -84,3 +84,28 @@ def test_where_nothing_was_begun_nothing_is_to_go_on_with(
     monkeypatch.setattr("slowwave.cli.run._report", interrupted)
     assert main(["run", "--direct", *options]) == INTERRUPTED
     assert words in capsys.readouterr().err
+
+
+def test_the_command_that_goes_on_stands_last_also_where_prefect_has_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr("slowwave.cli.run._report", interrupted)
+    assert main(["run", "nightly", "--prefect"]) == INTERRUPTED
+    said = capsys.readouterr().err
+    assert "interrupted. Prefect calls this run Crashed" in said
+    assert said.endswith("slowwave run nightly\n")
+
+
+def test_a_backfill_that_hears_no_ctrl_c_says_what_pauses_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for heard in (True, False):
+        if not heard:
+            monkeypatch.setattr("slowwave.cli.run.signal.getsignal", lambda _: signal.SIG_IGN)
+        main(["run", "backfill", "--dry-run", "--direct"])
+        assert ("no Ctrl-C reaches it: slowwave run backfill --pause" in capsys.readouterr().err) is not heard

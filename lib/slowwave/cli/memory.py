@@ -24,7 +24,7 @@ _ACTIONS = {
     "why": ("the evidence of a memory, in its own words, and what happened to it", "memory_facts", "show_why"),
     "verify": ("read the evidence of every memory again", "memory_facts", "show_verified"),
     "effect": ("what sessions made of the memories delivered to them", "memory_exchange", "show_effect"),
-    "drop": ("drop memories at once: no session brings them back, only undo does", "memory_exchange", "drop"),
+    "drop": ("drop memories at once: no later night brings them back, only undo does", "memory_exchange", "drop"),
     "diff": ("what a dream changed", "memory_exchange", "show_diff"),
     "undo": ("take a decision, a dream or a whole night back, byte for byte", "memory_exchange", "take_back"),
     "export": ("one project's memory as JSON, or as a section of AGENTS.md", "memory_exchange", "show_export"),

@@ -6,6 +6,7 @@ A server is used where ``PREFECT_API_URL`` or Prefect's active profile names one
 import argparse
 import gc
 import os
+import signal
 from collections.abc import Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -206,11 +207,13 @@ def _add_overrides(args: argparse.Namespace) -> None:
 def _interruptible(args: argparse.Namespace) -> Generator[None]:
     """Say how to go on after a Ctrl-C: every write survives it."""
     args.run_id = new_run_id(SystemClock())
+    if args.job == "backfill" and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        warn("a script started this with &, and no Ctrl-C reaches it: slowwave run backfill --pause does")
     try:
         yield
     except KeyboardInterrupt as error:
         there = " Prefect calls this run Crashed, as it does whatever is interrupted." if args.prefect else ""
-        raise InterruptedRunError(f"interrupted. {_going_on(args)}{there}") from error
+        raise InterruptedRunError(f"interrupted.{there} {_going_on(args)}") from error
 
 
 def _going_on(args: argparse.Namespace) -> str:

@@ -230,9 +230,9 @@ def runs(settings: Settings, environ: Mapping[str, str], now: datetime) -> Check
         return Check("runs", ok=False, seen=seen, fix=_going_on(last))
     if past.ahead:
         return Check("runs", ok=False, seen=past.ahead, fix="set this machine's clock; later nights pass by themselves")
-    seen = f"{len(past.at_work)} at work, none stopped"
     if past.stopped:
-        return Check("runs", ok=True, seen=f"{seen}; {past.stopped[-1].ended}")
+        return Check("runs", ok=True, seen=f"{len(past.at_work)} at work; {past.stopped[-1].ended}")
+    seen = f"{len(past.at_work)} at work, none stopped"
     if (last := past.since or past.last) is not None:
         seen += f"; the last one, {last.job}, ended: {state(last)}"
     return Check("runs", ok=True, seen=seen)

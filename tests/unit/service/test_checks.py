@@ -491,7 +491,7 @@ def test_a_run_that_somebody_ended_is_no_fault_and_told_in_a_plain_line(tmp_path
         raise KeyboardInterrupt
     check = runs(load_settings({}), environ, NOW)
     told = f"{job} was ended with Ctrl-C before its first step; {goes_on}"
-    assert (check.ok, check.fix, check.seen) == (True, "", f"0 at work, none stopped; {told}")
+    assert (check.ok, check.fix, check.seen) == (True, "", f"0 at work; {told}")
     past = lately(load_settings({}).model, environ, NOW)
     assert [line for line in of_nights(past) if "Ctrl-C" in line][-1] == f"  ended      {NOW:%Y-%m-%d %H:%M}: {told}"
     assert past.last_good == ""
