@@ -27,7 +27,7 @@ from slowwave.errors import DONE, PARTLY_FAILED, NotFoundError, UnreadableError,
 from slowwave.files import archive_folder
 from slowwave.formats.database import names_row
 from slowwave.jobs.run import memory_folders
-from slowwave.memory import Candidate, iso
+from slowwave.memory import Candidate, Evidence, iso
 from slowwave.memory.authors import Authors, read_writes
 from slowwave.memory.book import Book, Memory, Standing, read_book, replay, standing_of
 from slowwave.memory.candidates import FILE, read_candidates
@@ -73,9 +73,10 @@ _LIKELY = ((0.9, "almost surely"), (0.6, "probably"), (0.4, "perhaps"), (0.0, "h
 _MOST_LINES = 6
 # why there are no words where evidence was
 _NO_WORDS = {"changed": "other words stand there now", "lost": "its transcript is gone"}
-# before the end of what the agent had said, as in review
-_BEFORE = f"{'':11}. "
+_INSIDE = f"{'':11}"  # of what stands at a place
 _COMMAND = re.compile(r"`([^`]+)`")
+# how what a command of evidence shows ends where it failed
+_FAILED = re.compile(r"` (?:failed|was run in a line that failed)\b")
 _HOW = "slowwave memory why ID{0} tells where one comes from; slowwave memory drop ID{0} drops one"
 
 
@@ -264,7 +265,9 @@ def show_one(args: argparse.Namespace) -> int:
             what = _NAMES.get(name, name.replace("_", " "))
             say(f"{what:<12} {_STATUS.get(value, value) if name == 'status' else value}")
     say(worth_keeping(memory.confidence))
-    known, options = counted(len(memory.evidence), "piece"), carried(args, with_memory=True)
+    pieces, options = _pieces(memory), carried(args, with_memory=True)
+    places = sum(1 for _ in _with_ends(map(msgspec.to_builtins, pieces)))
+    known = counted(places, "place") + (", a command with what it printed being one" if places < len(pieces) else "")
     say(f"{'evidence':<12} {known}; slowwave memory why {memory.id}{options} shows them")
     if memory.status == "active":
         say(f"{'drop':<12} slowwave memory drop {memory.id}{options} drops it")
@@ -283,9 +286,7 @@ def show_why(args: argparse.Namespace) -> int:
 
 def _show_why(folder: MemoryFolder, memory: Memory, args: argparse.Namespace, redact: Redactor) -> None:
     commands = _COMMAND.findall(memory.text)
-    # rules that read a session again tell more of the same bytes
-    pieces = {(e.path, e.record, e.offset, e.quote): e for e in memory.evidence}
-    evidence = [_evidence(c, redact, commands) for c in check_all([*pieces.values()], folder.transcripts)]
+    evidence = [_evidence(c, redact, commands) for c in check_all(_pieces(memory), folder.transcripts)]
     events = history(memory, read_ledger(folder.path))
     book = read_book(folder.path)
     is_gone = memory.id not in book.memories
@@ -304,6 +305,11 @@ def _show_why(folder: MemoryFolder, memory: Memory, args: argparse.Namespace, re
             say(line)
     if memory.status == "active" and not is_gone:
         say(f"slowwave memory drop {memory.id}{carried(args, with_memory=True)} drops it")
+
+
+def _pieces(memory: Memory) -> list[Evidence]:
+    """Return the evidence, each piece once: rules that read a session again tell more of the same bytes."""
+    return [*{(e.path, e.record, e.offset, e.quote): e for e in memory.evidence}.values()]
 
 
 def history(memory: Memory, events: Iterable[Event]) -> list[tuple[Event, str]]:
@@ -453,9 +459,10 @@ def _evidence(checked: Checked, redact: Redactor, commands: Sequence[str]) -> di
 
 
 def worth_keeping(confidence: float) -> str:
-    """Say how likely it is that something is worth keeping: in a word, with the number behind it."""
+    """Say how likely it is that something is worth keeping: in a word, with the number behind it and whose it is."""
     word = next(word for least, word in _LIKELY if confidence >= least)
-    return f"{word} worth keeping ({in_hundred(confidence)} are)"
+    alike = "those with the same score by the rules, judged by people who read them"
+    return f"{word} worth keeping ({in_hundred(confidence)} are: {alike})"
 
 
 def _held(memory: Memory) -> str:
@@ -474,8 +481,8 @@ def _why(
     text = f"{harmless(memory.text)}{'' if is_gone else _mark(memory, notes)}"
     yield from wrapped(text, first=first, rest=" " * len(first), width=screen_width())
     status = "taken back" if is_gone else _STATUS.get(memory.status, memory.status)
-    told = f"{status}, true {_held(memory)}; {worth_keeping(memory.confidence)}"
-    yield from wrapped(told, first="  ", rest="  ", width=screen_width())
+    for told in (f"{status}, true {_held(memory)}", worth_keeping(memory.confidence)):
+        yield from wrapped(told, first="  ", rest="    ", width=screen_width())
     from slowwave.consolidation.facts import independent  # noqa: PLC0415 - other commands need none of it
 
     sessions, apart = len({(s.dialect, s.session) for s in memory.sightings}), len(independent(memory.sightings))
@@ -484,15 +491,16 @@ def _why(
     for sighting in memory.sightings:
         who = speaker(sighting, candidates)
         yield f"  {sighting.observed_at}  {sighting.dialect} {sighting.session}  {who}"
-    yield "Evidence, read again just now:"
-    yield from _places(evidence, memory.text)
+    places = [*_with_ends(evidence)]
+    yield f"Evidence at {counted(len(places), 'place')}, read again just now:"
+    yield from _places(places)
     yield "What happened to it:"
 
 
-def _places(evidence: Iterable[dict[str, Any]], text: str) -> Iterator[str]:
-    """Yield where it was said or shown, file by file; what is empty, and what stands above, is not told."""
+def _places(places: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> Iterator[str]:
+    """Yield where it was said or shown, file by file; the words of no place are told twice."""
     above, told = ("", "", ""), set[str]()
-    for item, ended in _with_ends(evidence):
+    for item, ended in places:
         finding = f"{item['finding']}, archived" if item["archived"] else item["finding"]
         place = f"row {item['record']}" if names_row(item["record"]) else f"at byte {item['offset_found']}"
         file = (finding, item["found"], item.get("quote", ""))
@@ -500,25 +508,27 @@ def _places(evidence: Iterable[dict[str, Any]], text: str) -> Iterator[str]:
         above = file
         if is_first:
             yield f"  {finding:<8} {item['found']}" + ("" if shows else f" {place}")
-            # the calls that a memory names itself tell below what became of them
-            if not shows or any(words not in text for words in file[2].split("; ")):
-                yield f'           "{harmless(file[2])}"'
         if shows:
             said = f"{place}: {'' if is_first else 'then '}{shows}"
-            yield from wrapped(said, first=f"{'':11}", rest=f"{'':13}", width=screen_width())
-            # what a failed one complained of stands above
-            yield from _words(ended | {"said": ""}, told) if file[2] not in ended["said"] else ()
-        elif lines := [*_said_before(item, told), *_words(item, told)]:
-            yield from () if is_first else [f"           {place}"]
-            yield from lines
+            yield from wrapped(said, first=_INSIDE, rest=f"{_INSIDE}  ", width=screen_width())
+            # of what failed the quote is what it complained of
+            quote = file[2] if _FAILED.search(shows) else ""
+            yield from _words(ended | {"said": "", "complained": quote}, set() if quote else told)
+            continue
+        if is_first:
+            yield f'{_INSIDE}"{harmless(file[2])}"'
+        lines = [*_said_before(item, told), *_words(item, told)]
+        if not is_first:
+            yield f"{_INSIDE}{place}" + ("" if lines else ": nothing that does not stand above")
+        yield from lines
 
 
 def _with_ends(evidence: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """Yield pieces of evidence; a call that tells what became of it with the last of what it gave back behind it."""
+    """Yield each place; a call that tells what became of it with the last of what it gave back behind it is one."""
     call: dict[str, Any] = {}
     last: dict[str, Any] = {}
     for item in evidence:
-        is_alike = bool(call) and (item["found"], item.get("quote")) == (call["found"], call.get("quote"))
+        is_alike = bool(call) and (item["path"], item.get("quote")) == (call["path"], call.get("quote"))
         is_answer = is_alike and not item.get("shows")
         if call and not is_answer:
             yield call, last
@@ -536,22 +546,30 @@ def _with_ends(evidence: Iterable[dict[str, Any]]) -> Iterator[tuple[dict[str, A
 def _said_before(item: Mapping[str, Any], told: set[str]) -> Iterator[str]:
     if item["before"] and item["before"] not in told:
         told.add(item["before"])
-        yield from wrapped(f"the agent: {item['before']}", first=_BEFORE, rest=_BEFORE, width=screen_width())
+        before = f"before that the agent said: {item['before']}"
+        yield from wrapped(before, first=_INSIDE, rest=f"{_INSIDE}  ", width=screen_width())
 
 
 def _words(item: Mapping[str, Any], told: set[str]) -> Iterator[str]:
     """Yield the words of a piece of evidence, of what was only printed the end, where they were not told before."""
-    words = _NO_WORDS.get(item["finding"]) or item["said"] or item["given_back"]
+    gone = _NO_WORDS.get(item["finding"])
+    words = gone or item.get("complained") or item["said"] or item["given_back"]
     if not words or words in told:
         return
     told.add(words)
     lines = [line for line in words.splitlines() if line.strip()]
-    if item["finding"] not in _NO_WORDS and not item["said"]:
-        lines = [f"it printed, at the end: {lines[-1]}"]
+    what = ""
+    if not gone and item.get("complained"):
+        what = "it printed: "
+    elif not gone and item["said"]:
+        what = "it says there: "
+    elif not gone:
+        what, lines = "it printed, at the end: ", lines[-1:]
     shown = lines[: _MOST_LINES if screen_width() else None]
-    yield from (f"           > {harmless(line)}" for line in shown)
+    for number, line in enumerate(shown):
+        yield f"{_INSIDE}{'  ' if number else what}{harmless(line)}"
     if len(lines) > len(shown):
-        yield f"           > and {counted(len(lines) - len(shown), 'more line')}"
+        yield f"{_INSIDE}  (and {counted(len(lines) - len(shown), 'more line')})"
 
 
 def _mark(memory: Memory, notes: Mapping[str, str]) -> str:

@@ -319,7 +319,8 @@ def _one(desk: Desk, waits: Waits, width: int, name: str) -> Iterator[str]:
         yield f"  {seen.observed_at}  {seen.dialect} {harmless(seen.session)}  {who}"
     for source in desk.sources(waits):
         if source.before:
-            yield from wrapped(f"the agent: {source.before}", first="    . ", rest="    . ", width=width)
+            before = f"before that the agent said: {source.before}"
+            yield from wrapped(before, first="    ", rest="      ", width=width)
         yield from wrapped(source.around or source.quote, first="    | ", rest="    | ", width=width)
         gone = "" if source.finding in ("ok", "moved") else f" ({source.finding})"
         yield dim(f"      {harmless(source.path)}{gone}")

@@ -24,6 +24,7 @@ from slowwave.memory.dates import dated
 from slowwave.memory.folder import Notes
 from slowwave.reading import Chosen, Meaning, Ran, Reading
 from slowwave.secrets import Redactor
+from slowwave.shell import folder_of
 from slowwave.shell.commands import CHECKS
 
 # A note: something that a session says, on its way to be a candidate.
@@ -49,6 +50,7 @@ class Note:
 MOST_CHARS = 300
 MOST_QUOTE = 160
 _MOST_COMMAND = 80
+_NAMED = re.compile(r"`([^`]+)`")
 
 
 class _Ids(msgspec.Struct):
@@ -91,7 +93,7 @@ def candidate_of(
     became: dict[Span, list[str]] = {}
     for one in note.items:
         if isinstance(one, Ran):
-            became.setdefault(one.sources[0], []).extend(_became(one, note.commands))
+            became.setdefault(one.sources[0], []).extend(_became(one, note))
     shown = {span: redact(", ".join(dict.fromkeys(words))) for span, words in became.items()}
     evidence = tuple(_evidence(span, paths, told.get(span, quote), shown.get(span, "")) for span in spans)
     return Candidate(
@@ -128,10 +130,14 @@ def relative_paths(text: str, cwd: str) -> str:
     return below.sub(lambda m: "" if m[0][-1:] in "/\\" else ".", text)
 
 
-def _became(ran: Ran, about: frozenset[str]) -> Iterator[str]:
-    """Yield what became of commands of a line, in words."""
+def _became(ran: Ran, note: Note) -> Iterator[str]:
+    """Yield what became of commands of a line, in words, with the folder that the line went to for them."""
+    named = {word for command in _NAMED.findall(note.text) for word in command.split()}
+    went = f"cd {folder_of(ran.line)}"
+    if went in note.commands:
+        yield f"`{_shortened(went, named)}` {'worked' if ran.run.ok else 'failed'}"
     for command in ran.run.commands:
-        if command.text not in about:
+        if command.text not in note.commands:
             continue
         # a message behind git's own words is anybody's
         text = " ".join(command.text.split()[:2]) if command.program == "git" else command.text
@@ -140,7 +146,18 @@ def _became(ran: Ran, about: frozenset[str]) -> Iterator[str]:
             ended = "failed"
         elif not (command.outcome == "succeeded" or command.seems_well):
             ended = f"was run in a line that {'worked' if ran.run.ok else 'failed'}"
-        yield f"`{_cut(one_line(f'{command.setting} {text}'.strip()), _MOST_COMMAND)}` {ended}"
+        folder = relative_paths(folder_of(ran.line, command.text), ran.cwd)
+        where = f" in `{_cut(one_line(folder), _MOST_COMMAND)}`" if folder not in ("", ".") else ""
+        yield f"`{_shortened(f'{command.setting} {text}'.strip(), named)}`{where} {ended}"
+
+
+def _shortened(command: str, named: set[str]) -> str:
+    """Return a command, a long one cut, and behind that the words of it that a memory names."""
+    line = one_line(command)
+    cut = _cut(line, _MOST_COMMAND)
+    rest = line[len(cut) - 1 :].split() if cut != line else []
+    kept = [word for word in dict.fromkeys(rest) if word in named and word not in cut.split()]
+    return f"{cut} {' … '.join(kept)} …" if kept else cut
 
 
 def _evidence(span: Span, paths: Sequence[Path], quote: str, shows: str) -> Evidence:

@@ -15,7 +15,7 @@ from rapidfuzz.fuzz import token_set_ratio
 
 from slowwave.extraction.candidates import Note
 from slowwave.reading import Edited, Item, Ran, Reading, Said
-from slowwave.shell import Command, script_of
+from slowwave.shell import folder_of
 from slowwave.shell.commands import CHECKS, Proven, Purpose, complaint_in, setup_error, tool_of, variant_of
 
 _WHAT = {
@@ -251,7 +251,7 @@ def _stays(runs: Sequence[Ran]) -> Iterator[Note]:
     """
     gone: dict[str, Ran] = {}
     for ran in runs:
-        folder = _folder(ran)
+        folder = folder_of(ran.line)
         if not folder or folder[0] in "/~":
             continue
         if ran.run.ok:
@@ -259,7 +259,10 @@ def _stays(runs: Sequence[Ran]) -> Iterator[Note]:
         elif folder in gone and _NO_FOLDER.search(ran.cause):
             line = f"The shell stays in the folder of the call before: `cd {folder}` works once; use absolute paths"
             shown = (gone[folder], ran)
-            yield Note("cure", "pattern", line, _CURE, "command_outcome", shown, ran.cause, "cmd:cd", "stays")
+            about = frozenset((f"cd {folder}",))
+            yield Note(
+                "cure", "pattern", line, _CURE, "command_outcome", shown, ran.cause, "cmd:cd", "stays", "", about
+            )
             return
 
 
@@ -291,7 +294,7 @@ def _cure(failed: Ran, tried: Proven, reading: Reading) -> Iterator[Note]:
             if _works(command) and _typed(command) == _typed(tried):
                 if len(between) == 1 and is_alone and _is_step(between[0][1], failed, tried, reading):
                     ran, step = between[0]
-                    folder = _folder(ran) if _folder(ran) not in ("", _folder(item)) else ""
+                    folder = folder_of(ran.line) if folder_of(ran.line) not in ("", folder_of(item.line)) else ""
                     where = f" in `{folder}`" if folder else ""
                     if _mends(step, tried, failed):
                         what = f"`{_typed(step)}`{where} mends what `{_typed(tried)}` finds"
@@ -332,24 +335,19 @@ def _in_folder(failed: Ran, reading: Reading) -> Note | None:
         if isinstance(item, Said):
             continue
         if any(_typed(c) == _typed(first) and c.outcome == "succeeded" for c in item.run.commands):
-            folder = _folder(item)
-            if not folder or folder == _folder(failed) or _ONE_OFF.search(folder) or len(_typed(first)) > _MOST_LINE:
+            folder = folder_of(item.line)
+            if (
+                not folder
+                or folder == folder_of(failed.line)
+                or _ONE_OFF.search(folder)
+                or len(_typed(first)) > _MOST_LINE
+            ):
                 return None
             what = f"`{_typed(first)}` fails{_told(failed)}; in `{folder}` it works"
             return _note(what, (failed, item), failed.cause, first, first)
         if any(map(_may_change, item.run.commands)):
             return None
     return None
-
-
-def _folder(ran: Ran) -> str:
-    """Return the folder that a line goes to before anything else, as it is written there; "" where it goes nowhere."""
-    script = script_of(ran.line)
-    part = script.chains[0].pipelines[0].parts[0] if script.chains else None
-    if not isinstance(part, Command) or part.program not in ("cd", "pushd") or len(part.words) != 2:  # noqa: PLR2004
-        return ""
-    folder = part.words[1]
-    return folder.text if folder.is_plain and folder.text not in ("..", "-", "~") else ""
 
 
 def _may_change(command: Proven) -> bool:

@@ -417,7 +417,9 @@ def given_back_at(checked: Checked, redact: Callable[[str], str]) -> str:
 
 def _given_back(value: Any, *, is_inside: bool = False) -> Iterator[str]:
     if isinstance(value, str) and is_inside:
-        yield value
+        # Codex gives some of it in JSON of its own
+        told = _decoded(value.encode("utf-8", "replace")) if value.startswith('{"output"') else value
+        yield str(cast("dict[str, Any]", told)["output"]) if isinstance(told, dict) else value
     elif isinstance(value, dict):
         for name, item in cast("dict[str, Any]", value).items():
             yield from _given_back(item, is_inside=name in _GIVEN_BACK)

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice, takewhile
 from typing import ClassVar, Literal, NamedTuple
 
 # A shell line as a tree: scripts of chains, chains of pipelines, pipelines of commands and groups.
@@ -89,6 +90,25 @@ def commands_in(script: Script) -> Iterator[Command]:
                 else:
                     for inner in part.scripts:
                         yield from commands_in(inner)
+
+
+_MOVES = ("cd", "pushd", "popd")
+
+
+def folder_of(line: str, text: str = "") -> str:
+    """Return the folder, as it is written there, that a line goes to before anything else; "" where it goes nowhere.
+
+    ``text``: the command in the line that is meant; "" too where it does not run before the line goes somewhere else.
+    """
+    script = script_of(line)
+    part = script.chains[0].pipelines[0].parts[0] if script.chains else None
+    if not isinstance(part, Command) or part.program not in _MOVES or len(part.words) != 2:  # noqa: PLR2004
+        return ""
+    there = takewhile(lambda command: command.program not in _MOVES, islice(commands_in(script), 1, None))
+    if text and all(command.text != text for command in there):
+        return ""
+    folder = part.words[1]
+    return folder.text if folder.is_plain and folder.text not in ("..", "-", "~") else ""
 
 
 # The words of a shell line: quotes, substitutions, redirections and here-documents, read from the left in one go.

@@ -47,7 +47,7 @@ def test_archived_evidence_verifies_and_shows_its_words(tmp_path: Path, capsys: 
     assert after["said"] == before["said"]
     why = run(capsys, house, "why", memory)
     assert f"moved, archived {pack}{path}" in why
-    assert f"> {before['said']}" in why
+    assert f"it says there: {before['said']}" in why
     pack.write_bytes(b"")
     assert "Memories: 1, 1 of them without all of their evidence\nPieces of evidence: 1: 0 as they were, 1 lost" in run(
         capsys, house, "verify", code=6

@@ -63,10 +63,10 @@ def test_list_prints_one_object_a_line_with_every_promised_field(
     assert "  Not remembered any more\n" in (every := _run(capsys, house, "list", "--all"))
     assert "We use npm [replaced]" in every
     assert "%" not in every
+    alike = "those with the same score by the rules, judged by people who read them"
     for command in ("why", "show"):
-        assert "almost surely worth keeping (90 in 100 facts like it are)" in _run(
-            capsys, house, command, _id_of(house, "We use bun")
-        )
+        told = _run(capsys, house, command, _id_of(house, "We use bun"))
+        assert f"almost surely worth keeping (90 in 100 facts like it are: {alike})\n" in told
 
 
 def test_the_list_as_json_holds_what_the_list_shows(house: House, capsys: pytest.CaptureFixture[str]) -> None:
@@ -315,7 +315,7 @@ def test_why_shows_the_words_around_a_quote_and_names_rows_by_their_name(
     house.dream()
     name = _run(capsys, house, "list").splitlines()[1].split()[0]
     why = _run(capsys, house, "why", name)
-    assert "> Before I forget it: use pnpm for installs, the lock file of npm is nobody's." in why
+    assert "it says there: Before I forget it: use pnpm for installs, the lock file of npm is nobody's." in why
     assert "AKIAIOSFODNN7EXAMPLQ" not in why
     assert "at byte 0" in why
 
@@ -447,7 +447,7 @@ def test_why_names_a_row_of_a_database_and_not_a_byte(tmp_path: Path, capsys: py
     why = _run(capsys, house, "why", _run(capsys, house, "list").splitlines()[1].split()[0])
     assert f"ok       {database} row part/prt_1" in why
     assert "at byte" not in why
-    assert "> Use pnpm for installs" in why
+    assert "it says there: Use pnpm for installs" in why
 
 
 def test_an_edited_fact_holds_no_secret(house: House, capsys: pytest.CaptureFixture[str]) -> None:
@@ -548,12 +548,13 @@ def test_why_shows_what_the_agent_had_said_before_as_review_does(
     path.write_bytes(json.dumps({"type": "assistant", "message": asked}).encode() + b"\n" + path.read_bytes())
     args = ("--memory", str(house.memory))
     assert main(["review", "show", doubted.id, *args]) == 0
-    (line,) = [one.strip() for one in capsys.readouterr().out.splitlines() if "the agent: Tabs" in one]
+    (line,) = [one.strip() for one in capsys.readouterr().out.splitlines() if "the agent said: Tabs" in one]
     assert main(["review", "accept", doubted.id, *args]) == 0
     capsys.readouterr()
     told = _run(capsys, house, "why", _id_of(house, "Use tabs"))
-    assert [one.strip() for one in told.splitlines() if "the agent:" in one] == [line]
-    assert told.index(line) < told.index("           > Use tabs")
+    assert [one.strip() for one in told.splitlines() if "the agent said:" in one] == [line]
+    assert line.startswith("before that the agent said: ")
+    assert told.index(line) < told.index("           it says there: Use tabs")
 
 
 def test_why_tells_each_decision_in_order_also_what_was_taken_back_and_brought_back(
@@ -741,12 +742,12 @@ def test_why_tells_the_call_beside_its_answer_and_nothing_twice(
     house.extract(msgspec.structs.replace(candidate, evidence=tuple(pieces)))
     house.dream()
     why = _run(capsys, house, "why", _run(capsys, house, "list").splitlines()[1].split()[0])
-    assert "> acme test 2>&1" in why
-    assert "> acme check" in why
+    assert "it says there: acme test 2>&1" in why
+    assert "it says there: acme check" in why
     # a pipe is not cut
-    assert (why.count("> usage, line 8"), "as above" in why, "more line" in why) == (1, False, False)
+    assert (why.count("  usage, line 8"), "as above" in why, "more line" in why) == (1, False, False)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert "> and 4 more lines" in _run(capsys, house, "why", read_book(house.memory).active[0].id)
+    assert "  (and 4 more lines)" in _run(capsys, house, "why", read_book(house.memory).active[0].id)
     assert "commands showed it" in why
     assert "command_outcome" not in why
 
@@ -790,11 +791,11 @@ def test_why_says_what_a_call_gave_back_and_why_evidence_has_no_words(
     house.dream()
     Path(pieces[-1].path).unlink()
     why = _run(capsys, house, "why", read_book(house.memory).active[0].id)
-    told = [line.strip() for line in why.splitlines() if line.startswith("           > ")]
+    told = [line.strip() for line in why.splitlines() if line.startswith("           ") and line[11] != '"']
     assert told == [
-        "> acme check",
-        "> it printed, at the end: all is well",
-        "> its transcript is gone",
+        "it says there: acme check",
+        "it printed, at the end: all is well",
+        "its transcript is gone",
     ]
 
 
@@ -823,9 +824,9 @@ def test_why_tells_in_words_what_was_run_that_it_passed_and_what_came_after(
     assert why[at + 1 : at + 6] == [
         f"           at byte {places[0]}: `make lint` passed",
         f"           at byte {places[1]}: then `make test` passed",
-        "           > it printed, at the end: in 2 s",
+        "           it printed, at the end: in 2 s",
         f"           at byte {places[2]}: then `git commit` worked",
-        "           > it printed, at the end: 1 file changed",
+        "           it printed, at the end: 1 file changed",
     ]
     # what somebody said in the same session is no answer to the last call
     assert why[at + 6 : at + 8] == [f"  ok       {path} at byte {pieces[-1].offset}", f'           "{said}"']
@@ -835,3 +836,70 @@ def test_why_tells_in_words_what_was_run_that_it_passed_and_what_came_after(
     assert re.search(r"  new \(d\S+\): from 1 session; 90 in 100 facts like it are worth keeping", "\n".join(why))
     source = sources_of(pieces, [house.folder], 3, NAMELESS)[-1]
     assert source.around == "`make lint` passed; then `make test` passed; then `git commit` worked"
+
+
+def test_why_shows_beside_what_failed_the_words_that_the_memory_quotes_and_as_many_places_as_it_counts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = House(tmp_path)
+    cause = "error: unrecognized subcommand 'acme'"
+    text = f"`rtk acme test` fails ({cause}); `acme test` works"
+    candidate = house.candidate(text, session="s1", category="pattern", origin="command_outcome", confidence=0.9)
+    pieces: list[Evidence] = []
+    for session in ("one", "two"):
+        path = house.session(session, "rtk acme test", f"{cause}\n\nUsage: rtk COMMAND", "acme test", "9 passed")
+        offset = 0
+        shown = ("`rtk acme test` failed", "", "`acme test` in `src` passed", "")
+        for line, shows in zip(path.read_bytes().splitlines(), shown, strict=True):
+            pieces.append(Evidence(str(path), "", offset, len(line), hashlib.sha256(line).hexdigest(), cause, shows))
+            offset += len(line) + 1
+    house.extract(msgspec.structs.replace(candidate, evidence=tuple(pieces)))
+    house.dream()
+    name = read_book(house.memory).active[0].id
+    why = _run(capsys, house, "why", name).splitlines()
+    assert "Evidence at 4 places, read again just now:" in why
+    for first in (0, 4):
+        at = why.index(f"  ok       {pieces[first].path}")
+        assert why[at + 1 : at + 4] == [
+            f"           at byte {pieces[first].offset}: `rtk acme test` failed",
+            f"           it printed: {cause}",
+            f"           at byte {pieces[first + 2].offset}: then `acme test` in `src` passed",
+        ]
+    assert sum("at byte" in line for line in why) == 4
+    known = "evidence     4 places, a command with what it printed being one; slowwave memory why "
+    assert known + name in _run(capsys, house, "show", name)
+
+
+def test_why_names_a_place_also_where_its_words_stand_above(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    house = House(tmp_path)
+    path = house.session("s1", "Use tabs", "Use tabs")
+    one, other = path.read_bytes().splitlines()
+    pieces = [
+        Evidence(str(path), "", offset, len(line), hashlib.sha256(line).hexdigest(), "Use tabs")
+        for offset, line in ((0, one), (len(one) + 1, other))
+    ]
+    house.extract(msgspec.structs.replace(house.candidate("Use tabs", session="s1"), evidence=tuple(pieces)))
+    house.dream()
+    name = read_book(house.memory).active[0].id
+    why = _run(capsys, house, "why", name)
+    assert f"           at byte {pieces[1].offset}: nothing that does not stand above\n" in why
+    assert "Evidence at 2 places, read again" in why
+    assert "evidence     2 places; slowwave memory why" in _run(capsys, house, "show", name)
+
+
+def test_why_tells_the_end_of_what_codex_gives_back_in_json_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    house = House(tmp_path)
+    back = json.dumps({"output": "....\n4 passed in 0.09s\n", "metadata": {"exit_code": 0}})
+    pieces: list[Evidence] = []
+    offset, path = 0, house.session("rollout")
+    for output, shows in (("", "`acme test` passed"), (back, "")):
+        line = json.dumps({"type": "response_item", "payload": {"output": output}}).encode()
+        pieces.append(Evidence(str(path), "", offset, len(line), hashlib.sha256(line).hexdigest(), "acme test", shows))
+        with path.open("ab") as file:
+            offset += file.write(line + b"\n")
+    house.extract(msgspec.structs.replace(house.candidate("`acme test` works"), evidence=tuple(pieces)))
+    house.dream()
+    why = _run(capsys, house, "why", read_book(house.memory).active[0].id)
+    assert "           it printed, at the end: 4 passed in 0.09s\n" in why

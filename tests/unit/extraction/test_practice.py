@@ -30,6 +30,11 @@ def kept(source: str, folder: Path, talk: Talk) -> Candidate:
     return candidate_of(note, session, [folder / "s1.jsonl"], NAMELESS, "offline/1")
 
 
+def became(candidate: Candidate) -> list[str]:
+    """Return what evidence says of commands."""
+    return [piece.shows for piece in candidate.evidence if piece.shows]
+
+
 def edited(talk: Talk, name: str = "a.py") -> Talk:
     return talk.tool("Edit", {"file_path": f"{CWD}/{name}"}, "ok")
 
@@ -120,7 +125,34 @@ def test_what_proves_a_gate_says_what_was_run_how_it_ended_and_that_a_commit_fol
     assert shown[1::2] == ["", "", ""]
     failed = Talk().bash("rtk bun run test", "error: unrecognized subcommand 'bun'", 2).bash("bun run test", "9 passed")
     cure = kept("cure", tmp_path, failed)
-    assert [p.shows for p in cure.evidence if p.shows] == ["`rtk bun run test` failed", "`bun run test` passed"]
+    assert became(cure) == ["`rtk bun run test` failed", "`bun run test` passed"]
+
+
+def test_what_proves_a_cure_says_in_which_folder_a_command_ran(tmp_path: Path) -> None:
+    missing = "pattern ./...: directory prefix . does not contain main module or its selected dependencies"
+    for folder in ("src", f"{CWD}/src"):
+        talk = Talk().bash("go build ./...", missing, 1).bash(f"cd {folder} && go build ./... && cd .. && make docs")
+        assert became(kept("cure", tmp_path, talk)) == ["`go build ./...` failed", "`go build ./...` in `src` passed"]
+    # the folder that all calls begin in says nothing
+    talk = Talk().bash("rtk make test", "error: unrecognized subcommand 'make'", 2).bash(f"cd {CWD} && make test")
+    assert became(kept("cure", tmp_path, talk)) == ["`rtk make test` failed", "`make test` passed"]
+
+
+def test_what_proves_that_the_shell_stays_says_that_one_move_worked_and_the_next_failed(tmp_path: Path) -> None:
+    gone = "bash: line 1: cd: src: No such file or directory"
+    talk = Talk().bash("cd src && go vet ./...").bash("cd src && go build ./...", gone, 1)
+    assert became(kept("cure", tmp_path, talk)) == ["`cd src` worked", "`cd src` failed"]
+
+
+def test_of_a_long_command_what_the_memory_names_is_shown(tmp_path: Path) -> None:
+    long = " ".join(f'--note "what was agreed on in round {n}"' for n in range(4))
+    refused = "Error: unknown flag: --set-metadata"
+    talk = Talk().bash(f"bd create {long} --set-metadata a=b", refused, 1).bash(f"bd create {long} --meta a=b")
+    begin = 'bd create --note "what was agreed on in round 0" --note "what was agreed on in'
+    assert became(kept("cure", tmp_path, talk)) == [
+        f"`{begin}… --set-metadata …` failed",
+        f"`{begin}…` worked",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slowwave.shell import Command, script_of
+from slowwave.shell import Command, folder_of, script_of
 from slowwave.shell.commands import commands_of
 
 
@@ -162,3 +162,19 @@ def test_time_grows_with_the_length_and_no_faster(unit: str) -> None:
     small = seconds(125_000)
     # eight times the length
     assert seconds(1_000_000) < 8 * 4 * small + 0.5
+
+
+@pytest.mark.parametrize(
+    ("line", "command", "folder"),
+    [
+        ("cd src && make test", "", "src"),
+        ("cd src && make test | tail -3", "make test", "src"),
+        # where it ran is told only of what ran there
+        ("cd src && make lint && cd ../web && make test", "make test", ""),
+        ("cd src && make lint && cd ../web && make test", "make lint", "src"),
+        ("make test && cd src", "make test", ""),
+        ("cd $DIR && make test", "make test", ""),
+    ],
+)
+def test_the_folder_that_a_line_goes_to_holds_up_to_the_next_one(line: str, command: str, folder: str) -> None:
+    assert folder_of(line, command) == folder
