@@ -22,7 +22,7 @@ MARKS = {"first": "<!-- excerpt of the first run -->", "second": "<!-- excerpt o
 # what an excerpt shows: by the beginning of a paragraph, how many of its entries
 ENTRIES = {
     "first": {"nightly ": 99, "tern: ": 2, "Waiting for you: ": 2},
-    "second": {"nightly ": 99, "Not now:": 99, "Nothing to do.": 99},
+    "second": {"nightly ": 99, "Nothing to do": 99},
 }
 MOST_LINES = 15
 PAGE_LINES = 150

@@ -37,7 +37,7 @@ from slowwave.memory.transaction import recover
 from slowwave.observability.lessons import Dream, Learned, Remembered, in_all, in_words, learned, remembered
 from slowwave.observability.night import Night, moment, read_nights, state
 from slowwave.quantities import counted as number_of
-from slowwave.report import counted, duration
+from slowwave.report import LEFT_OUT, counted, duration
 from slowwave.stores.projects import short_names
 
 _USUAL = 14
@@ -154,10 +154,11 @@ def _folded(quiet: Sequence[_Row], width: int) -> Iterator[str]:
 
 
 def _days(first: datetime, last: datetime) -> str:
-    """Return the days from one to another as people say them, such as 20 to 25 November 2026."""
+    """Return the days from one to another as people say them, such as 20 to 25 November 2026; of one day the times."""
     end = f"{last.day} {last:%B %Y}"
     if first.date() == last.date():
-        return end
+        times = dict.fromkeys((f"{first:%H:%M}", f"{last:%H:%M}"))
+        return f"{end} {' to '.join(times)}"
     begin = "%B %Y" if first.year != last.year else "%B" if first.month != last.month else ""
     return f"{first.day} {first:{begin}}".strip() + f" to {end}" if begin else f"{first.day} to {end}"
 
@@ -204,6 +205,10 @@ def _show(args: argparse.Namespace, every: Sequence[Remembered], nights: Sequenc
     if args.json:
         say_json([_row(night, name, told.dreams)])
         return
+    if night is not None and args.project:
+        # they are counted of all projects together
+        kept = {name: number for name, number in night.counts.items() if name not in LEFT_OUT}
+        night = msgspec.structs.replace(night, counts=kept)
     for line in _lines(night, name, told, short_names(one.folder.project for one in every), carried(args)):
         say(line)
 

@@ -17,6 +17,7 @@ from slowwave.cli.terminal import bad, bold, dim, open_to, say, screen_width, sh
 from slowwave.files import REPORT, state_folder
 from slowwave.memory.folder import INDEX
 from slowwave.observability.lessons import FACTS, Ask, Change, Learned, by_reason, in_words
+from slowwave.quantities import counted as number_of
 from slowwave.report import LEFT_OUT, NOTHING_TO_DO, PARKED_FOR_REVIEW, Gate, in_wait, readable
 from slowwave.report import counted as in_numbers
 from slowwave.stores.projects import short_names
@@ -70,20 +71,39 @@ def lines(report: dict[str, Any], *, dry_run: bool, whole: bool = False, screen:
     if report["job"] != "erase":
         yield from _problems(report, screen)
     yield from _not_now(report["gates"], screen)
-    nothing = list(_found_nothing(report, learned, screen))
+    nothing, waits = _found_nothing(report, learned)
     if changed and nothing:
-        yield from ("", bold("Nothing new:"), *nothing)
-    yield from _numbers(report["counts"], learned, screen)
+        yield from ("", bold("No new memory:"), *_reasons(nothing.items(), screen))
+    # the last line of a night without news says what waits
+    twice = () if changed or not nothing else ("waiting", "kept")
+    yield from _numbers({n: count for n, count in report["counts"].items() if n not in twice}, learned, screen)
     yield from _undo(learned, screen, run=report["run_id"])
     if screen.page and (learned.changes or learned.needs) and not dry_run:
         yield f"The report, for a browser: {screen.page}"
     if not changed:
         yield ""
-        is_left = report["failures"] or (report["job"] == "erase" and report["counts"].get("refused"))
-        yield "Nothing was done." if is_left else "Nothing to do."
-        yield from nothing
-        if not is_left and any(msgspec.convert(gate, Gate).is_worth_forcing for gate in report["gates"]):
-            yield f"To run it all the same: slowwave run {report['job']} --force{screen.options}"
+        yield from _verdict(report, nothing, waits, screen)
+
+
+def _verdict(
+    report: dict[str, Any], nothing: Mapping[str, str], waits: Mapping[str, int], screen: Screen
+) -> Iterator[str]:
+    """Say that nothing was done, and in one more line where there is more to know."""
+    is_left = report["failures"] or (report["job"] == "erase" and report["counts"].get("refused"))
+    over = len(nothing)
+    why = f": nothing new to remember in {in_numbers('projects', over)}" if over > 1 else ""
+    yield ("Nothing was done" if is_left else "Nothing to do") + f"{why}."
+    if not is_left and any(msgspec.convert(gate, Gate).is_worth_forcing for gate in report["gates"]):
+        yield f"To run it all the same: slowwave run {report['job']} --force{screen.options}"
+    elif over == 1:
+        yield from _reasons(nothing.items(), screen)
+    elif over:
+        of_each, of = f"slowwave status{screen.options}", in_numbers("projects", len(waits))
+        facts = number_of(sum(waits.values()), f"fact of {of} waits", f"facts of {of} wait")
+        reason, *others = dict.fromkeys(nothing.values())
+        alike = f"what there is of each: {of_each}" if others else f"each: {reason} ({of_each})"
+        told = f"{facts} for more sessions ({of_each})" if waits else alike
+        yield from map(dim, wrapped(told, first="  ", rest="    ", width=screen.width))
 
 
 def show(report: dict[str, Any], *, dry_run: bool, whole: bool = False, options: str = "") -> None:
@@ -247,60 +267,65 @@ def _undo(learned: Learned, screen: Screen, *, run: str) -> Iterator[str]:
 
 
 def _reaching(learned: Learned, projects: Sequence[str], screen: Screen) -> Iterator[str]:
-    """How what was learned reaches each client; what is so of several projects is told once."""
-    ways = Counter(way for project in projects for way in learned.reaches.get(project, {}).items())
+    """Who loads what was learned, and what to do where a client does not; what is so of several projects once."""
+    ways = sorted(Counter(way for project in projects for way in learned.reaches.get(project, {}).items()).items())
     if ways:
         yield "How it reaches your agents:"
-    # what is so of whole folders comes last
-    of_folders = [how for client, how in ways if not client]
-    for (client, how), count in sorted(way for way in ways.items() if way[0][0]):
+    for (client, how), count in ways[: screen.most(MOST_ROWS)]:
         of_how_many = f" ({in_numbers('projects', count)})" if len(projects) > 1 else ""
-        yield from wrapped(f"{client}: {how}{of_how_many}", first="  ", rest="    ", width=screen.width)
-    for how in of_folders[: screen.most(MOST_ROWS)]:
-        yield from wrapped(how, first="  ", rest="    ", width=screen.width)
-    if screen.width and len(of_folders) > MOST_ROWS:
-        yield f"  and {len(of_folders) - MOST_ROWS} more: slowwave status --all{screen.options} tells them"
+        yield from wrapped(how, first=f"  {client}{of_how_many}  ", rest="    ", width=screen.width)
+    if screen.width and len(ways) > MOST_ROWS:
+        yield f"  and {len(ways) - MOST_ROWS} more: slowwave status --all{screen.options} tells them"
 
 
 def _not_now(gates: list[dict[str, Any]], screen: Screen) -> Iterator[str]:
-    """Why nothing happened to a project; equal reasons are told once."""
-    closed = [gate for gate in gates if msgspec.convert(gate, Gate).is_told]
+    """What waits behind a gate, and for what; equal reasons are told once."""
+    closed = [gate for gate in gates if msgspec.convert(gate, Gate).is_told and not gate.get("nothing_waits")]
     if closed:
         yield ""
         yield bold("Not now:")
-        yield from _reasons([(gate["project"], gate["gate"], gate["reason"]) for gate in closed], screen)
+        yield from _reasons([(gate["project"] or gate["gate"], gate["reason"]) for gate in closed], screen)
 
 
-def _found_nothing(report: dict[str, Any], learned: Learned, screen: Screen) -> Iterator[str]:
-    """What there was where a dream went over a project and found nothing, or only what waits."""
+def _found_nothing(report: dict[str, Any], learned: Learned) -> tuple[dict[str, str], dict[str, int]]:
+    """Return projects with why there is no new memory of them, and how many facts of each wait for more sessions.
+
+    Of some there is nothing that a dream could look at, over others one went and found nothing, or only what waits.
+    """
     items: list[dict[str, Any]] = report["items"]
-    rows = [(i["project"], "", i["reason"].removeprefix(NOTHING_TO_DO)) for i in items if _is_nothing(i)]
-    told = {project for project, _, _ in rows} | {change.project for change in learned.changes}
+    rows = {i["project"]: i["reason"].removeprefix(NOTHING_TO_DO) for i in items if _is_nothing(i)}
+    told = {change.project for change in learned.changes}
     told |= {item["project"] for item in items if item["reason"].startswith(PARKED_FOR_REVIEW)}
-    waits = Counter(item["project"] for item in items if item["action"] == "wait")
-    rows += [(key, "", in_wait(waits[key])) for key in report["phases"] if waits[key] and key not in told]
-    yield from _reasons(rows, screen)
+    every = Counter(item["project"] for item in items if item["action"] == "wait")
+    mine = Counter(ask.project for ask in learned.needs if ask.kind in FACTS)
+    waits: dict[str, int] = {}
+    for key in report["phases"]:
+        if every[key] and key not in told:
+            rows[key] = in_wait(every[key], min(mine[key], every[key]))
+            waits |= {key: every[key] - mine[key]} if mine[key] < every[key] else {}
+    bare = [gate for gate in report["gates"] if not gate["passed"] and gate.get("nothing_waits")]
+    return rows | {gate["project"]: gate["reason"] for gate in bare}, waits
 
 
 def _is_nothing(item: dict[str, Any]) -> bool:
     return item["action"] == "keep" and item["reason"].startswith(NOTHING_TO_DO)
 
 
-def _reasons(rows: Iterable[tuple[str, str, str]], screen: Screen) -> Iterator[str]:
-    """Yield reasons with the projects of each, out of projects, what is said in place of one, and reasons."""
+def _reasons(rows: Iterable[tuple[str, str]], screen: Screen) -> Iterator[str]:
+    """Yield reasons with the projects of each, out of projects and reasons."""
     every = list(rows)
-    names = short_names(project for project, _, _ in every)
-    grouped: dict[tuple[str, str], list[str]] = {}
-    for project, instead, reason in every:
-        grouped.setdefault((instead, reason), []).append(names[project])
-    told = list(grouped.items())
-    for (instead, reason), projects in told[: screen.most(MOST_ROWS)]:
-        named = list(dict.fromkeys(filter(None, projects)))
+    names = short_names(project for project, _ in every)
+    grouped: dict[str, dict[str, None]] = {}
+    for project, reason in every:
+        grouped.setdefault(reason, {})[names[project]] = None
+    for reason, projects in list(grouped.items())[: screen.most(MOST_ROWS)]:
+        named = list(projects)
         most = screen.most(MOST_ROWS) or len(named)
         more = f" and {len(named) - most} more" if len(named) > most else ""
-        who = ", ".join(named[:most]) + more or instead
-        yield from wrapped(f"{who}: {reason}", first="  ", rest="    ", width=screen.width)
-    yield from _more(told, screen)
+        each = ", each" if len(named) > 1 else ""
+        told = f"{', '.join(named[:most])}{more}{each}: {reason}"
+        yield from wrapped(told, first="  ", rest="    ", width=screen.width)
+    yield from _more(list(grouped), screen)
 
 
 def _model(items: Iterable[dict[str, Any]], screen: Screen) -> Iterator[str]:

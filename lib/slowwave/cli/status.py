@@ -255,7 +255,7 @@ def _project(row: "Standing", name: str) -> Iterator[str]:
         lines = counted(tools, "line of a memory file", "lines of memory files")
         yield f"  foreign    {lines} came from tools (slowwave memory quarantine shows where from)"
     yield f"  memory     {Path(row.memory) / INDEX}{'' if (Path(row.memory) / INDEX).exists() else ' (not there yet)'}"
-    yield from (f"  {client or 'agents':<9}  {how}" for client, how in row.reaches.items())
+    yield from (f"  {name:<9}  {how}" for name, how in {"folder": row.folder, **row.reaches}.items() if how)
     yield from (f"  hooks      {said}" for said in [row.spoken] if said)
     for stopped in row.stopped:
         yield f"  {bad('stopped')}    compaction of {stopped} (slowwave sessions compact tries again)"

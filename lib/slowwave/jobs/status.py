@@ -27,7 +27,7 @@ from slowwave.consolidation.lock import refusal
 from slowwave.context import Clock
 from slowwave.errors import SlowwaveError, told
 from slowwave.extraction.gates import read_failures
-from slowwave.files import archive_folder, home_folder, state_folder
+from slowwave.files import archive_folder, from_home, home_folder, state_folder
 from slowwave.jobs.run import folders_of, memory_folders
 from slowwave.memory import iso, name_from_json
 from slowwave.memory.book import read_book
@@ -85,8 +85,8 @@ class Standing(msgspec.Struct):
     foreign: dict[str, int] = {}
     stopped: list[str] = []  # sessions that are compacted no more, and why
     delivered: list[str] = []  # files with its memory in them, and for whom; how much is said before calls
-    # how its memory reaches each client that worked there, or why it does not; under "" what keeps it from all others
-    reaches: dict[str, str] = {}
+    folder: str = ""  # the folder that its sessions name, and whether it is there
+    reaches: dict[str, str] = {}  # whether each client that worked there loads its memory, why not and what to do
     spoken: str = ""  # how much of it is said before calls, and by whom, or ""
     problem: str = ""  # why this project could not be looked at, or ""
 
@@ -113,6 +113,8 @@ def standings(
     for row, one in zip(rows, chosen, strict=True):
         files = placed_of(one.memory, register).items()
         row.reaches, row.spoken = reach_of(one, register, environ), spoken(one, register, environ)
+        here = "" if Path(one.root).is_dir() else " (not on this machine)"
+        row.folder = f"{from_home(one.root, environ)}{here}" if one.root else ""
         row.delivered = [f"{name_from_json(name)} for {', '.join(placed.clients)}" for name, placed in files]
         row.delivered += filter(None, [row.spoken])
     return rows, [str(p) for p in found.problems]

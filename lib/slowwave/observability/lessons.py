@@ -137,7 +137,7 @@ class Learned(msgspec.Struct):
     problems: list[str] = []  # memory folders that could not be read, and why
     # by project, clients that load no memory folder, and for which nobody asked for a file that they read
     unloaded: dict[str, list[str]] = {}
-    # by project that changed, how its memory reaches each client, or why not; under "" what keeps it from all others
+    # by project that changed, whether each client loads its memory, why not and what to do
     reaches: dict[str, dict[str, str]] = {}
     bar: float = 0.0  # how likely to be worth keeping a fact had to be to be kept, 0.0 where that is not known
     due: str = ""  # when the last of these projects may dream again, ISO time, or ""

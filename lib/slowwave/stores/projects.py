@@ -104,9 +104,12 @@ class Roots:
         The clients' own places for worktrees lie in the repository. ``worktrees`` alone may be any folder: it counts
         where somebody worked in the folder above it.
         """
+        # on Windows either sign parts folders, elsewhere a name may have this one in it
+        slashed = folder.replace("\\", "/") if _ON_WINDOWS.match(folder) else folder
         for place in (*_OWN_WORKTREES, _WORKTREES):
-            above, found, tree = folder.partition(place)
-            is_repository = found and tree.strip("/") and above != self._home and not _SOMEBODYS_HOME.match(above)
+            before, found, tree = slashed.partition(place)
+            above = folder[: len(before)]
+            is_repository = found and tree.strip("/") and above != self._home and not _SOMEBODYS_HOME.match(before)
             if is_repository and (place in _OWN_WORKTREES or above in self._worked_in):
                 return self._without_worktree(above)
         return folder
@@ -272,7 +275,8 @@ _GIT = ".git"
 _OWN_WORKTREES = ("/.claude/worktrees/", "/.worktrees/")
 _WORKTREES = "/worktrees/"
 # worktrees of many repositories lie there; also of a home folder of another machine
-_SOMEBODYS_HOME = re.compile(r"(?:/|/root|/(?:home|Users)(?:/[^/]+)?)?\Z")
+_SOMEBODYS_HOME = re.compile(r"(?:[A-Za-z]:)?(?:/|/root|/(?:home|Users)(?:/[^/]+)?)?\Z")
+_ON_WINDOWS = re.compile(r"[A-Za-z]:[/\\]|\\\\")
 
 
 def repository_of(cwd: str, home: str = "") -> str:

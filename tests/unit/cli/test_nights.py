@@ -9,6 +9,7 @@ import pytest
 from slowwave.cli import main
 from slowwave.observability.night import append_night
 from tests.unit.observability.nights import a_night
+from tests.unit.stores.store_builder import claude, write
 
 
 @pytest.mark.usefixtures("own_home")
@@ -63,4 +64,32 @@ def test_one_night_tells_what_it_left_out_as_its_own_screen_did(
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "Left out: 1 message that tries to steer an agent, 2 remarks too unsure to be noted, kept nowhere",
         f"          slowwave memory quarantine --store {tmp_path} shows the messages that were kept out",
+    ]
+
+
+@pytest.mark.usefixtures("own_home")
+def test_of_one_project_is_not_told_what_the_night_left_out_of_all(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "projects" / "-shop" / "s.jsonl", claude("user", "hi", cwd="/shop"))
+    append_night(os.environ, a_night(0, counts={"too_unsure": 2}))
+    assert main(["nights", "show", "r0", "--project", "shop", "--store", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("nightly r0 ")
+    assert "Left out" not in told
+
+
+@pytest.mark.usefixtures("own_home")
+def test_nights_without_news_of_one_day_are_told_apart_by_their_times(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "projects").mkdir()
+    for number, at in enumerate(("03:30", "09:15", "10:00", "21:40")):
+        more = {"failed": 1, "failures": ["torn"], "outcome": "PartlyFailed"} if at == "10:00" else {}
+        append_night(os.environ, a_night(number, at=f"2026-03-01T{at}:00+00:00", **more))
+    assert main(["nights", "--store", str(tmp_path)]) == 0
+    folded = [line for line in capsys.readouterr().out.splitlines() if "without news" in line]
+    assert folded == [
+        "1 night without news, 1 March 2026 21:40 (--all shows each)",
+        "2 nights without news, 1 March 2026 03:30 to 09:15 (--all shows each)",
     ]

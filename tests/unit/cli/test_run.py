@@ -57,7 +57,10 @@ def test_two_nights_over_the_sample_leave_the_home_that_they_are_given_empty(own
     assert "Learned: " in first.stdout
     assert "16 sessions read" in first.stdout
     # all that was noted has been looked at: a forced night would find nothing
-    assert second.stdout.endswith("\nNothing to do.\n")
+    verdict, quiet = second.stdout.splitlines()[-2:]
+    assert verdict == "Nothing to do: nothing new to remember in 2 projects."
+    assert quiet.startswith("  each: not before ")
+    assert quiet.endswith(f" (slowwave status --store {tmp_path / 'sample'})")
     assert {p.name for p in (tmp_path / "sample").iterdir()} == {
         *(".claude", ".codex", ".local", ".pi", ".slowwave-sample.json", "config", "state")
     }

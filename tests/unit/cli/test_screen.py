@@ -51,14 +51,27 @@ def test_the_end_names_where_memories_lie_how_one_is_taken_out_and_whom_they_do_
     assert "Read it: slowwave memory list, or MEMORY.md of the project\n  /m/MEMORY.md\n" in shown
     assert "slowwave memory drop ID" in shown
     assert "slowwave install" not in shown
-    not_yet = "does not read it yet; slowwave install writes it into AGENTS.md of the project"
-    told["reaches"] = {
-        KEY: {"claude": "loads MEMORY.md by itself", "codex": not_yet, "": "nothing is put into ~/a: no"}
-    }
+    not_yet = "not loaded: it reads AGENTS.md of the project, and nothing stands there yet; slowwave install writes it"
+    told["reaches"] = {KEY: {"claude": "loaded: it reads MEMORY.md by itself", "codex": not_yet}}
     shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
     heading = "How it reaches your agents:"
-    assert f"  /m/MEMORY.md\n{heading}\n  claude: loads MEMORY.md by itself\n  codex: {not_yet}\n" in shown
-    assert "  nothing is put into ~/a: no\n" in shown
+    itself = "  claude  loaded: it reads MEMORY.md by itself\n"
+    assert f"  /m/MEMORY.md\n{heading}\n{itself}  codex  {not_yet}\n" in shown
+
+
+def test_who_loads_the_memories_of_many_projects_is_one_line_a_client_and_reason():
+    told = learned(change("new", "Use uv"))
+    keys = [KEY, *(f"-home-ann-p{n}" for n in range(4))]
+    told["dreams"] = [{**told["dreams"][0], "project": key, "memory": f"/{n}"} for n, key in enumerate(keys)]
+    told["reaches"] = {key: {"claude": "loaded: by itself", "pi": "not loaded: gone"} for key in keys}
+    told["reaches"][KEY]["claude"] = "not loaded: too old; update it"
+    shown = screen(Report("nightly", "r1", dream_ids=["d1"], learned=told))
+    block = shown.partition("How it reaches your agents:\n")[2].partition("\nDrop one memory")[0]
+    assert block.split("\n") == [
+        "  claude (4 projects)  loaded: by itself",
+        "  claude (1 project)  not loaded: too old; update it",
+        "  pi (5 projects)  not loaded: gone",
+    ]
 
 
 def test_the_end_names_the_memory_of_every_project_that_learned():
@@ -139,9 +152,55 @@ def test_a_project_that_was_read_and_gave_nothing_has_its_line_beside_one_that_l
     ]
     phases = dict.fromkeys((KEY, *keys.values()), Phases({}, 0, 0, 0))
     report = Report("nightly", dream_ids=["d1"], items=items, phases=phases, learned=learned(change("new", "Use uv")))
-    told = "1 fact waits for more sessions or for you"
-    assert f"\n\nNothing new:\n  bare: {nothing}\n  late: {told}\n\n" in screen(report, width=width)
-    assert "Nothing to do." not in screen(report, width=width)
+    told = "1 fact waits for more sessions"
+    assert f"\n\nNo new memory:\n  bare: {nothing}\n  late: {told}\n\n" in screen(report, width=width)
+    assert "Nothing to do" not in screen(report, width=width)
+
+
+def test_facts_that_wait_are_told_with_whom_they_wait_for_and_of_several_projects_that_it_is_so_of_each():
+    keys = ["-home-ann-a", "-home-ann-b", "-home-ann-c"]
+    items = [Item(f"c{n}", "wait", "not sure enough", key) for key in keys for n in range(2)]
+    ask = Ask(kind="fact", project=keys[2], id="c0", text="Use uv", why="a quotation")
+    phases = dict.fromkeys((KEY, *keys), Phases({}, 0, 0, 0))
+    told = learned(change("new", "Use uv"), asks=[ask])
+    shown = screen(Report("nightly", dream_ids=["d1"], items=items, phases=phases, learned=told))
+    of_two = "  a, b, each: 2 facts wait for more sessions\n"
+    assert f"\nNo new memory:\n{of_two}  c: 2 facts wait: 1 for you, 1 for more sessions\n" in shown
+
+
+def test_what_was_read_and_gave_nothing_does_not_stand_among_what_waits_for_a_gate():
+    nothing = "1 session was read, and nothing worth a line was found"
+    gates = [
+        Gate("sessions", key, passed=False, reason=nothing, nothing_waits=True)
+        for key in ("-home-ann-a", "-home-ann-b")
+    ]
+    gates.append(Gate("sessions", "-home-ann-c", passed=False, reason="1 session: a first dream comes with 3"))
+    report = Report("nightly", dream_ids=["d1"], gates=gates, learned=learned(change("new", "Use uv")))
+    waits = "Not now:\n  c: 1 session: a first dream comes with 3\n"
+    assert f"\n{waits}\nNo new memory:\n  a, b, each: {nothing}\n" in screen(report)
+
+
+def test_a_night_without_news_ends_with_one_verdict_and_one_quiet_line():
+    keys = [f"-home-ann-{name}" for name in "abc"]
+    items = [Item("/m", "keep", "nothing to do: 2 facts wait for more sessions or for you", key) for key in keys]
+    items += [Item(f"c{n}", "wait", "not sure enough", key) for key in keys[:2] for n in range(2)]
+    ask = Ask(kind="fact", project=keys[1], id="c0", text="Use uv", why="a quotation")
+    phases = dict.fromkeys(keys, Phases({}, 0, 0, 0))
+    counts = {"waiting": 4, "kept": 7}
+    forced = Report("nightly", items=items, phases=phases, counts=counts, learned=learned(asks=[ask]))
+    verdict = "Nothing to do: nothing new to remember in 3 projects.\n"
+    assert screen(forced).endswith(f"\n{verdict}  3 facts of 2 projects wait for more sessions (slowwave status)")
+    assert "In numbers" not in screen(forced)
+    gates = [
+        Gate("time", key, passed=False, reason="not before noon, and nothing new", nothing_waits=True) for key in keys
+    ]
+    soon = screen(Report("nightly", gates=gates))
+    assert soon.endswith(f"\n{verdict}  each: not before noon, and nothing new (slowwave status)")
+    assert "Not now" not in soon
+    gates[0] = msgspec.structs.replace(gates[0], reason="nothing new since the last dream")
+    assert screen(Report("nightly", gates=gates)).endswith(f"\n{verdict}  what there is of each: slowwave status")
+    one = screen(Report("nightly", gates=gates[1:2]))
+    assert one.endswith("\nNothing to do.\n  b: not before noon, and nothing new")
 
 
 def test_failures_do_not_read_as_nothing_to_do():

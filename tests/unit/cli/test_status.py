@@ -289,11 +289,9 @@ def test_what_waits_for_a_dream_is_told_with_what_makes_one(own_home: Path, told
     index = own_home / ".claude" / "projects" / "-home-ann-shop" / "memory" / "MEMORY.md"
     assert "we use pnpm in this repository" in (listed := told("memory", "list"))
     assert f"\nIt stands in {index}\n" in listed
-    assert f"  memory     {index}\n  claude     loads MEMORY.md by itself from version 2.1.59 on; no session" in told(
-        "status"
-    )
+    since = "Claude Code loads MEMORY.md from version 2.1.59 on, and no session names its version"
     assert (
-        "  agents     nothing is put into the folder that sessions name, /home/ann/shop: it is not on this machine\n"
-        in told("status")
+        f"  memory     {index}\n  folder     /home/ann/shop (not on this machine)\n"
+        f"  claude     not loaded: {since}; update it\n" in told("status")
     )
     assert "  stop       sessions: nothing new since the last dream\n" in told("status")

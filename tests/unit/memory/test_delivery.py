@@ -508,25 +508,23 @@ def test_how_memory_reaches_each_client_is_told_before_and_after_it_is_installed
     def told() -> dict[str, str]:
         return reach_of(project, read_register(work.environ) or Register(), work.environ)
 
-    unreachable = "cannot be reached: no file is known that it loads"
-    itself = {"claude": "loads MEMORY.md by itself", "crabtalk": unreachable}
-    assert told() == itself | {
-        "codex": f"does not read it yet; slowwave install writes it into {AGENTS} of the project"
-    }
+    unreachable = "not loaded: no file is known that it loads"
+    itself = {"claude": "loaded: it reads MEMORY.md by itself", "crabtalk": unreachable}
+    not_yet = f"not loaded: it reads {AGENTS} of the project, and nothing stands there yet"
+    assert told() == itself | {"codex": f"{not_yet}; slowwave install writes it into {AGENTS}"}
     install([project], [Rule(on=True)], work.settings, work.environ)
-    assert told() == itself | {"codex": f"in {work.root / AGENTS}"}
+    assert told() == itself | {"codex": f"loaded from {AGENTS} of the project"}
     install([project], [Rule(on=False)], work.settings, work.environ)
-    assert told()["codex"].startswith("does not read it yet; slowwave install writes")
+    assert told()["codex"].endswith("; slowwave install writes it into AGENTS.md")
     (work.root / AGENTS).write_text("# ours\n")
     git(work.root, "add", AGENTS)
     install([project], [Rule(on=True)], work.settings, work.environ)
-    assert told()["codex"] == "does not read it yet; slowwave install --dry-run says why not"
+    assert told()["codex"] == f"{not_yet}; slowwave install --dry-run says why"
     work.root.rename(tmp_path / "elsewhere")
-    assert told() == {
-        "claude": "loads MEMORY.md by itself",
-        "": f"nothing is put into the folder that sessions name, ~/{work.root.name}: it is not on this machine"
-        " (claude loads MEMORY.md by itself all the same)",
-    }
+    absent = "not loaded: the folder of the project is not on this machine; once it is"
+    assert told() == itself | {"codex": f"{absent}, the next night writes a file there"}
+    install([project], [Rule(on=False)], work.settings, work.environ)
+    assert told() == itself | {"codex": f"{absent}, run slowwave install"}
 
 
 def test_why_claude_code_does_not_load_memory_by_itself_is_told(tmp_path: Path) -> None:
@@ -535,42 +533,39 @@ def test_why_claude_code_does_not_load_memory_by_itself_is_told(tmp_path: Path) 
     def told(client: str) -> str:
         return reach_of(work.project(client), read_register(work.environ) or Register(), work.environ)["claude"]
 
-    how = f"; slowwave install writes it into {LOCAL} of the project"
-    from_on = "loads MEMORY.md by itself from version 2.1.59 on"
-    once = "; a newer one is seen once it was used here"
+    how = f", or slowwave install writes it into {LOCAL}"
+    since = "not loaded: Claude Code loads MEMORY.md from version 2.1.59 on"
     assert re.sub(r"\d{4}-\d\d-\d\d", "DAY", told("claude 2.0.14")) == (
-        f"{from_on}; the newest seen is 2.0.14 on DAY{once}{how}"
+        f"{since}, and the newest used here is 2.0.14 (DAY); update it and use it once{how}"
     )
-    assert told("claude") == f"{from_on}; no session names its version{how}"
+    assert told("claude") == f"{since}, and no session names its version; update it{how}"
     # it is the version of the machine that counts, not that of the last session in this project
     project = msgspec.structs.replace(work.project("claude 2.0.14"), versions={"claude": Seen("2.1.220")})
-    assert reach_of(project, Register(), work.environ) == {"claude": "loads MEMORY.md by itself"}
+    assert reach_of(project, Register(), work.environ) == {"claude": "loaded: it reads MEMORY.md by itself"}
 
 
-def test_where_claude_code_looks_instead_is_told_only_where_somebody_can_work(tmp_path: Path) -> None:
+def test_where_claude_code_looks_instead_is_told(tmp_path: Path) -> None:
     work = Work(tmp_path)
     elsewhere = work.memory.parents[1] / "imported" / "memory"
     project = msgspec.structs.replace(work.project("claude 2.1.100"), memory=elsewhere)
-    how = f"slowwave install writes it into {LOCAL} of the project"
-    told = f"loads {work.memory} where it works in {work.root}, and not this memory; {how}"
-    assert reach_of(project, Register(), work.environ) == {"claude": told}
+    told = f"not loaded: where it works in {work.root}, it looks in {work.memory}, not where this memory lies"
+    assert reach_of(project, Register(), work.environ) == {"claude": f"{told}; slowwave install writes it into {LOCAL}"}
     # its folder is on another machine: nothing can be done about it
     gone = msgspec.structs.replace(project, root="D:\\tern")
-    assert reach_of(gone, Register(), work.environ) == {
-        "": "nothing is put into the folder that sessions name, D:\\tern: it is not on this machine"
-    }
+    own = work.memory.parents[1] / "D--tern" / "memory"
+    told = f"not loaded: where it works in D:\\tern, it looks in {own}, not where this memory lies"
+    assert reach_of(gone, Register(), work.environ) == {"claude": told}
 
 
-def test_a_folder_that_nothing_is_put_into_is_named_with_who_has_the_memory_all_the_same(tmp_path: Path) -> None:
+def test_why_nothing_is_put_into_a_folder_is_told_of_each_client_that_needs_it(tmp_path: Path) -> None:
     work = Work(tmp_path)
     work.root.chmod(0o777)
     environ = {**work.environ, "HOME": str(work.root.parent)}
     said = "everybody may write into its folder: whoever does could say something to agents there"
-    told = f"nothing is put into ~/{work.root.name}: {said}"
-    itself = {"claude": "loads MEMORY.md by itself"}
-    all_the_same = " (claude loads MEMORY.md by itself all the same)"
-    assert reach_of(work.project("claude 2.1.100", "codex"), Register(), environ) == {**itself, "": told + all_the_same}
+    itself = {"claude": "loaded: it reads MEMORY.md by itself"}
+    of_both = {**itself, "codex": f"not loaded: {said}"}
+    assert reach_of(work.project("claude 2.1.100", "codex"), Register(), environ) == of_both
     assert reach_of(work.project("claude 2.1.100"), Register(), environ) == itself
     old = msgspec.structs.replace(work.project("claude 2.0.14"), versions={"claude": Seen("2.0.14")})
-    why = "loads MEMORY.md by itself from version 2.1.59 on; the newest seen is 2.0.14 (installed)"
-    assert reach_of(old, Register(), environ) == {"claude": why, "": told}
+    why = "Claude Code loads MEMORY.md from version 2.1.59 on, and version 2.0.14 is installed"
+    assert reach_of(old, Register(), environ) == {"claude": f"not loaded: {why}; update it"}

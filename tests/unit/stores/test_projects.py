@@ -108,6 +108,40 @@ def test_worktrees_of_a_repository_that_is_gone_are_one_project_where_their_name
     assert {project.root for project in found.values()} == set(others)
 
 
+def test_worktrees_of_a_repository_on_windows_are_one_project_with_it(tmp_path: Path):
+    pi, store = tmp_path / ".pi" / "agent" / "sessions", tmp_path / ".claude" / "projects"
+    tree = "D:\\shop\\.claude\\worktrees\\a"
+    write(store / "D--shop--claude-worktrees-a" / "a.jsonl", claude("user", "hi", cwd=f"{tree}\\src"))
+    write(store / "D--shop" / "s.jsonl", claude("user", "hi", cwd="D:\\shop"))
+    pi_session(pi / "--b--" / "b.jsonl", "D:\\shop\\.worktrees\\b")
+    # a home folder is no repository, a folder below another one no worktree, and elsewhere a name may have such signs
+    others = {
+        "C:\\Users\\bo\\.claude\\worktrees\\y",
+        "D:\\.worktrees\\z",
+        "D:\\shop\\packages\\api",
+        "/gone/a\\.worktrees\\b",
+    }
+    for number, cwd in enumerate(sorted(others)):
+        pi_session(pi / f"--{number}--" / f"o{number}.jsonl", cwd)
+    found = projects(tmp_path)
+    shop = found.pop("D--shop")
+    assert (shop.root, sorted(s.id for s in shop.sessions)) == ("D:\\shop", ["a", "b", "s"])
+    assert shop.memory == store / "D--shop" / "memory"
+    assert {project.root for project in found.values()} == others
+
+
+def test_a_worktree_whose_memory_was_there_first_keeps_it(tmp_path: Path):
+    store = tmp_path / ".claude" / "projects"
+    own = store / "D--shop--claude-worktrees-a"
+    write(own / "a.jsonl", claude("user", "hi", cwd="D:\\shop\\.claude\\worktrees\\a"))
+    write(store / "D--shop" / "s.jsonl", claude("user", "hi", cwd="D:\\shop"))
+    for folder in (own, store / "D--shop"):
+        (folder / "memory").mkdir()
+        (folder / "memory" / "MEMORY.md").write_text("- a\n")
+        (project,) = projects(tmp_path).values()
+        assert project.memory == folder / "memory"
+
+
 def test_a_home_folder_as_root_gives_the_stores_of_all_clients_in_it(tmp_path: Path):
     person = tmp_path / "ann"
     write(person / ".claude" / "projects" / "-p" / "c.jsonl", claude("user", "hi", cwd="/p"))

@@ -16,7 +16,7 @@ import orjson
 
 from slowwave.context import Clock, SystemClock
 from slowwave.errors import CorruptStateError, SlowwaveError, told
-from slowwave.files import atomic_write, data_folder, from_home, home_folder, private_folder
+from slowwave.files import atomic_write, data_folder, home_folder, private_folder
 from slowwave.formats.claude import CLIENT as CLAUDE_CODE
 from slowwave.formats.registry import CLIENTS as KNOWN
 from slowwave.formats.registry import Seen, client_of, newest_version, version_order
@@ -267,55 +267,44 @@ class Means:
 
 
 NOT_THERE = "no such folder on this machine"
+_NO_FILE = "no file is known that it loads"
 
 
 def reach_of(project: Project, register: Register, environ: Mapping[str, str]) -> dict[str, str]:
-    """Return how a project's memory reaches each client that worked there, or why it does not, by client.
+    """Return whether each client that worked in a project loads its memory, why not and what to do, by client.
 
-    Where nothing can be put into the project's folder, "" says so, with the folder, and who loads it all the same.
+    What is so of several projects is said in the same words.
     """
     clients = {session.dialect for session in project.sessions}
     placed = placed_of(project.memory, register)
-    stands = {client: name_from_json(file) for file, one in placed.items() for client in one.clients}
+    stands = {client: Path(name_from_json(file)).name for file, one in placed.items() for client in one.clients}
     made = {Path(name_from_json(file)).name for file, one in placed.items() if one.block.made}
-    itself = {client for client in clients if client_of(client).delivery.loads_memory}
-    not_by_itself = _why_not_itself(version_in_use(project, CLAUDE_CODE.name), project)
-    itself |= set() if not_by_itself else {CLAUDE_CODE.name} & clients
     why_not = unfit(project.root, environ)
     means = Means((), {}, {}) if why_not else means_of(project, clients, made, Path(project.root))
     files = {client: target.name for target in means.targets for client in target.clients}
     found: dict[str, str] = {}
     for client in sorted(clients):
+        is_claude = client == CLAUDE_CODE.name
+        why, remedy = _why_not_itself(version_in_use(project, client), project) if is_claude else ("", "")
         if client in stands:
-            found[client] = f"in {stands[client]}"
-        elif client in itself:
-            found[client] = "loads MEMORY.md by itself"
-        elif why_not:
-            # where the client keeps the memory of a folder that nobody works in here helps nobody
-            is_told = client == CLAUDE_CODE.name and not _is_elsewhere(project)
-            found |= {client: not_by_itself} if is_told else {}
-            root = from_home(project.root, environ)
-            here = f"nothing is put into {root}: {why_not}"
-            if why_not == NOT_THERE:
-                here = f"nothing is put into the folder that sessions name, {root}: it is not on this machine"
-            found[""] = f"{here}{_all_the_same(itself)}"
-        elif reason := means.refused.get(client):
-            found[client] = f"cannot be reached: {reason}"
-        else:
-            rule = register.rule(client, name_to_json(project.root))
-            is_wanted = rule is not None and rule.on
-            why = not_by_itself if client == CLAUDE_CODE.name else "does not read it yet"
-            how = "--dry-run says why not" if is_wanted else f"writes it into {files[client]} of the project"
-            found[client] = f"{why}; slowwave install {how}"
+            found[client] = f"loaded from {stands[client]} of the project"
+            continue
+        if client_of(client).delivery.loads_memory or (is_claude and not why):
+            found[client] = "loaded: it reads MEMORY.md by itself"
+            continue
+        rule = register.rule(client, name_to_json(project.root))
+        is_wanted = rule is not None and rule.on
+        if file := files.get(client):
+            why = why or f"it reads {file} of the project, and nothing stands there yet"
+            writes = f"slowwave install {'--dry-run says why' if is_wanted else f'writes it into {file}'}"
+            remedy = f"{remedy}, or {writes}" if remedy else writes
+        elif not why:
+            why = means.refused.get(client) or ("" if client in OF_AGENTS else _NO_FILE) or why_not
+            if why == NOT_THERE:
+                why = "the folder of the project is not on this machine"
+                remedy = f"once it is, {'the next night writes a file there' if is_wanted else 'run slowwave install'}"
+        found[client] = "; ".join(filter(None, (f"not loaded: {why}", remedy)))
     return found
-
-
-def _all_the_same(itself: set[str]) -> str:
-    if not itself:
-        return ""
-    return (
-        f" ({' and '.join(sorted(itself))} {'loads' if len(itself) == 1 else 'load'} MEMORY.md by itself all the same)"
-    )
 
 
 def version_in_use(project: Project, client: str) -> Seen:
@@ -394,7 +383,7 @@ def _all_but_claude(
         elif client_of(client).delivery.loads_memory:
             needless[client] = "loads the memory folder by itself"
         elif client != "claude":
-            refused[client] = "no file is known that it loads"
+            refused[client] = _NO_FILE
     return of, needless, refused
 
 
@@ -439,7 +428,7 @@ def _of_claude(root: Path, there: set[str], taken: set[str], seen: Seen) -> str:
 
 def loads_itself(seen: Seen, project: Project) -> bool:
     """Say whether a version of Claude Code loads memory, finds this folder, and nobody turned that off."""
-    return not _why_not_itself(seen, project)
+    return not _why_not_itself(seen, project)[0]
 
 
 def newest_seen(seen: Seen) -> str:
@@ -449,17 +438,21 @@ def newest_seen(seen: Seen) -> str:
     return f"the newest seen is {seen.told}" + ("; a newer one is seen once it was used here" if seen.day else "")
 
 
-def _why_not_itself(seen: Seen, project: Project) -> str:
-    """Return why a version of Claude Code does not load a project's memory, or ""."""
+def _why_not_itself(seen: Seen, project: Project) -> tuple[str, str]:
+    """Return why a version of Claude Code does not load a project's memory, or "", and what a person can do, or ""."""
     memory = project.memory
-    if version_order(seen.version) < version_order(LOADS_ITSELF):
-        return f"loads MEMORY.md by itself from version {LOADS_ITSELF} on; {newest_seen(seen)}"
     if _is_elsewhere(project):
         own = memory.parents[1] / spelled(project.root) / "memory"
-        return f"loads {own} where it works in {project.root or 'this project'}, and not this memory"
-    return (
-        "" if _is_on(memory.parents[2] / "settings.json") else "its memory is off (autoMemoryEnabled in settings.json)"
-    )
+        return f"where it works in {project.root or 'this project'}, it looks in {own}, not where this memory lies", ""
+    if version_order(seen.version) < version_order(LOADS_ITSELF):
+        since = f"Claude Code loads MEMORY.md from version {LOADS_ITSELF} on"
+        if not seen.day:
+            known = f"version {seen.version} is installed" if seen.version else "no session names its version"
+            return f"{since}, and {known}", "update it"
+        return f"{since}, and the newest used here is {seen.version} ({seen.day})", "update it and use it once"
+    if not _is_on(memory.parents[2] / "settings.json"):
+        return "its memory is off (autoMemoryEnabled in settings.json)", "turn it on"
+    return "", ""
 
 
 def _is_elsewhere(project: Project) -> bool:
