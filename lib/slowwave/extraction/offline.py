@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from slowwave.extraction.candidates import MAX_TEXT, Note
+from slowwave.extraction.candidates import Note
 from slowwave.extraction.classifier import Surroundings, Weights, dialog, pieces_of, weights
 from slowwave.extraction.discussion import settled
 from slowwave.extraction.phrases import for_good, taken_back
@@ -118,13 +118,13 @@ def choice(chosen: Chosen) -> str:
         ((label, meaning),) = options
         lead = f"{title}: {label}{'' if label.endswith(_ENDS) else '.'}"
         behind = f" (asked: {question})" if len(contents_of(question)) >= _LEAST_EXPLAINED else ""
-        told = _fitting(meaning, MAX_TEXT - len(lead) - len(behind) - 1)
-        return f"{lead} {told}{behind}" if told else f"{lead} {_fitting(meaning, MAX_TEXT - len(lead) - 1)}".strip()
+        told = _fitting(meaning, MOST_CHARS - len(lead) - len(behind) - 1)
+        return f"{lead} {told}{behind}" if told else f"{lead} {_fitting(meaning, MOST_CHARS - len(lead) - 1)}".strip()
     if title and len(title) + len(question) < _QUESTION_CHARS and title.casefold() not in question.casefold():
         question = f"{title}: {question}"
     if len(options) == 1:
         ((label, meaning),) = options
-        told = _fitting(meaning, MAX_TEXT - len(question) - len(label) - 6)
+        told = _fitting(meaning, MOST_CHARS - len(question) - len(label) - 6)
         return f"{question} \u2192 {label}{f' ({told})' if told else ''}"
     answers = [f"{label} ({meaning})" if meaning else label for label, meaning in options]
     if answers:
@@ -132,7 +132,7 @@ def choice(chosen: Chosen) -> str:
     answer = _RECOMMENDED.sub("", plain(chosen.answer))
     whole = f"{question} \u2192 {answer}"
     # the title is enough where there is no room for both, and of a long answer its begin and its end say what is wanted
-    return whole if len(whole) <= MAX_TEXT or not title else _with_end(f"{title}:", answer)
+    return whole if len(whole) <= MOST_CHARS or not title else _with_end(f"{title}:", answer)
 
 
 def _asking(question: str) -> str:
@@ -149,7 +149,7 @@ def _with_end(text: str, answer: str) -> str:
     """Return a text with an answer behind it: the first sentence, and as many of the last ones as there is room for."""
     first, *rest = sentences(answer)
     last = ""
-    while rest and len(f"{text} {first} \u2026 {rest[-1]} {last}") <= MAX_TEXT:
+    while rest and len(f"{text} {first} \u2026 {rest[-1]} {last}") <= MOST_CHARS:
         last = f"{rest.pop()} {last}".strip()
     between = " \u2026" if rest else ""
     return f"{text} {first}{between} {last}".strip()
@@ -202,7 +202,7 @@ def _said(reading: Reading, known: Weights) -> Iterator[Note]:
     around = Surroundings(reading)
     for item in reading.items:
         if isinstance(item, Chosen):
-            yield _chosen(item, around, known)
+            yield _chosen(item, known)
         elif isinstance(item, Said) and item.speaker == "person":
             yield from _asked(item, around, known) if item.command else _typed(item, around, known)
         elif isinstance(item, Said):
@@ -235,15 +235,12 @@ def _requested(reading: Reading, known: Weights) -> Iterator[Note]:
             yield Note("request", kind, text, _REQUESTED, "assistant", (item,), words, key, value, _REQUEST)
 
 
-def _chosen(item: Chosen, around: Surroundings, known: Weights) -> Note:
-    """Return a choice as a note; its words are judged as if the person had typed them."""
-    text = choice(item)
-    place = (item.order, item.sources, item.record, item.at, item.cwd)
-    said = Said(*place, "person", (Part(text, is_pasted=False),), "choice")
-    features = around.features(Statement(said, text, 0, 1))
+def _chosen(item: Chosen, known: Weights) -> Note:
+    """Return a choice as a note: whoever chooses between what is offered decides."""
     confidence = known.settles(set(dialog(item)), pieces_of(f"{item.question} {item.answer}"))
-    category = known.category(features)
-    return Note("choice", category, text, confidence, "user_explicit", (item,), f"{item.question} {item.answer}")
+    return Note(
+        "choice", "decision", choice(item), confidence, "user_explicit", (item,), f"{item.question} {item.answer}"
+    )
 
 
 def _typed(said: Said, around: Surroundings, known: Weights) -> Iterator[Note]:
