@@ -41,6 +41,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     memories: tuple[str, ...] = ()  # ids of the memories that a line of a model's rests on
     line: str = ""  # the lines that say so in the place of an agent's, where there are several; of DISPUTE the file
     by: str = ""  # who saw that something newer or other takes its place, where the rules alone do not: "model"
+    under: str = ""  # the heading of its page that an agent's line stands below from now on, "" for the one that it has
 
 
 @dataclass(frozen=True, slots=True)

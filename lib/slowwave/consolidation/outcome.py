@@ -38,6 +38,7 @@ from slowwave.memory.index import (
     is_list,
     page_for,
     page_lines,
+    placed,
     pointer_to,
     section_of,
     sections,
@@ -108,6 +109,9 @@ def amount_of(
         if o.action == "PHRASE"
     ]
     events += [dispute_of(o, stamp.dream, stamp.at) for o in operations if o.action == "DISPUTE"]
+    if under := {o.memory: o.under for o in operations if o.under}:
+        said = state.book.after(events).memories
+        events += [_arranged(said[name], stamp) for name in under]
     events += [_relined(m, stamp) for m in state.book.after(events).active if not m.stands and own_line(m) != m.line]
     if events:
         events += [
@@ -116,7 +120,14 @@ def amount_of(
     is_busy = bool(events)
     plain = {o.memory for o in operations if o.action == "KEEP" and not o.spans} - {o.successor for o in operations}
     pages = rendered(
-        state.files, state.book, state.book.after(events), settings, state.written, is_busy=is_busy, may_go=plain
+        state.files,
+        state.book,
+        state.book.after(events),
+        settings,
+        state.written,
+        is_busy=is_busy,
+        may_go=plain,
+        under=under,
     )
     events += [_event("drop", stamp, memory=one, valid_to=stamp.at, reason=why) for one, why in pages.gone.items()]
     for memory, why in pages.moved:
@@ -178,6 +189,12 @@ def _add(operation: Operation, fact: Fact, stamp: Stamp) -> Event:
         evidence=fact.evidence,
         reason=operation.reason,
     )
+
+
+def _arranged(memory: Memory, stamp: Stamp) -> Event:
+    """Return the event of an agent's line that stands below another heading of its page now."""
+    fields = _placed(memory, memory.text, memory.file, memory.line)
+    return _event("move", stamp, memory=memory.id, reason=ARRANGED, stands=True, confidence=memory.confidence, **fields)
 
 
 def _relined(memory: Memory, stamp: Stamp) -> Event:
@@ -280,6 +297,7 @@ def rendered(
     *,
     is_busy: bool = True,
     may_go: Container[str] = (),
+    under: Mapping[str, str] | None = None,
 ) -> Rendered:
     """Return the files of a memory folder as a book wants them: each memory on one line, in the index or on a page.
 
@@ -291,9 +309,10 @@ def rendered(
         written: by file, the hashes of the lines that agents wrote; headings go with the last line below them.
         is_busy: whether there is anything else to do: only then headings go that had nothing below them before.
         may_go: the memories whose lines need not go where their sections go, if they only lead there.
+        under: by memory, the heading of its page below which an agent's line is to stand.
     """
     standing = standing_of(after, settings.half_lives)
-    folder = _Folder(files, before, written or {}, is_busy, may_go)
+    folder = _Folder(files, before, written or {}, is_busy, may_go, under or {})
     folder, block, moved = _fitted(folder, after, standing, settings)
     there = {m.id: m for m in (*after.active, *folder.shifted.values(), *moved.values())}
     made: dict[str, bytes | None] = {}
@@ -342,6 +361,9 @@ class _Folder:
     written: Mapping[str, frozenset[str]]
     is_busy: bool = True  # whether headings go that have nothing below them
     may_go: Container[str] = ()  # the memories whose lines may go
+    under: Mapping[str, str] = field(
+        default_factory=dict[str, str]
+    )  # by memory, the heading that its line belongs below
     sections: tuple[Moved, ...] = ()
     shifted: Mapping[str, Memory] = field(default_factory=dict[str, Memory])
     gone: Mapping[str, str] = field(default_factory=dict[str, str])  # by memory, the page that it only led to
@@ -382,7 +404,13 @@ class _Folder:
         for name in self.files:
             data = self.settled(name, there) or b""
             own = _hashes(self.before) if name == INDEX else self.before.page_lines(name)
-            agents = self.written.get(name, frozenset[str]()) if self.is_busy else frozenset[str]()
+            standing = {m.id: m.line.split("\n") for m in there.values() if m.stands and m.file == name}
+            said = {line_hash(row.strip()) for rows in standing.values() for row in rows}
+            agents = self.written.get(name, frozenset[str]()) | said if self.is_busy else frozenset[str]()
+            places = {
+                line_hash(standing[one][0].strip()): title for one, title in self.under.items() if one in standing
+            }
+            data = placed(data, places, own)
             for found, why in ((gathered, _GATHERED), (without_empty, _EMPTY)):
                 data, heads = found(data, agents, own, kept)
                 gone += [Moved(title_of(head), "", (IndexEntry("", part_key(head)),), 0, why) for head in heads]

@@ -182,6 +182,8 @@ def _left(operation: Operation, state: State) -> Operation:
         kind = "join"
     else:
         kind = _EVENTS.get(operation.action, "")
+    if operation.under and deed("move", memory.id) in book.refused:
+        operation = msgspec.structs.replace(operation, under="")
     if not kind:
         is_undone = bool(operation.text) and deed("update", memory.id, told=operation.text) in book.refused
         return msgspec.structs.replace(operation, text="") if is_undone else operation

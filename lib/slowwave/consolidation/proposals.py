@@ -26,7 +26,8 @@ from slowwave.extraction.model.quotations import stands_in
 from slowwave.hostile import is_hostile
 from slowwave.memory import DROPS, RETRACTS, Candidate, Category
 from slowwave.memory.book import Memory
-from slowwave.memory.ledger import BY_MODEL
+from slowwave.memory.index import heads_of
+from slowwave.memory.ledger import ARRANGED, BY_MODEL, line_hash
 from slowwave.memory.pages import target_of
 from slowwave.memory.provenance import ForeignLine
 from slowwave.secrets import NAMELESS
@@ -47,12 +48,13 @@ SCHEMA: Mapping[str, Any] = {
             "items": {
                 "type": "object",
                 "additionalProperties": False,
-                "required": ["op", "entries", "by", "text"],
+                "required": ["op", "entries", "by", "text", "rest"],
                 "properties": {
                     "op": {"type": "string", "enum": list(_OPS)},
                     "entries": {"type": "array", "items": {"type": "integer"}},
                     "by": {"type": "integer"},
                     "text": {"type": "string"},
+                    "rest": {"type": "string"},
                 },
             },
         }
@@ -74,6 +76,7 @@ class Proposal:
     by: int = 0
     # of merge, the words to keep, "" for those of the best entry; of supersede, words of ``by`` that show it
     text: str = ""
+    rest: str = ""  # of supersede with a single entry, what of it still holds, in its own words; "" for nothing
     # of merge: why the others go, where one of the entries stays and no text joins them
     says: str = ""
 
@@ -118,16 +121,15 @@ def _proposal(item: Any) -> Proposal | str:
         return "is not an object"
     fields = cast("dict[str, Any]", item)
     op, entries = fields.get("op"), fields.get("entries")
-    by, text = fields.get("by") or 0, fields.get("text") or ""
+    by, text, rest = fields.get("by") or 0, fields.get("text") or "", fields.get("rest") or ""
     if not isinstance(op, str) or op.lower() not in _OPS:
         return "names no known operation"
     if not isinstance(entries, list) or not entries or not all(map(_is_number, cast("list[Any]", entries))):
         return "names no entries by number"
-    if not _is_number(by) or not isinstance(text, str):
-        return "by is not a number, or text is not a string"
-    return Proposal(
-        cast("Op", op.lower()), tuple(dict.fromkeys(cast("list[int]", entries))), by, " ".join(text.split())
-    )
+    if not _is_number(by) or not isinstance(text, str) or not isinstance(rest, str):
+        return "by is not a number, or text or rest is not a string"
+    named = tuple(dict.fromkeys(cast("list[int]", entries)))
+    return Proposal(cast("Op", op.lower()), named, by, " ".join(text.split()), " ".join(rest.split()))
 
 
 def _is_number(value: Any) -> bool:
@@ -147,6 +149,7 @@ class Entry:
     number: int
     item: Memory | Candidate | ForeignLine
     is_new: bool = False
+    under: str = ""  # of an agent's line, the heading that it stands below
 
     @property
     def is_memory(self) -> bool:
@@ -196,6 +199,8 @@ class Entry:
             return f"{self.number}. [a person's line] {self.item.text}"
         who = ", a person's words" if self.is_from_person else ", an agent's line" if self.stands else ""
         kind = f"{'new' if self.is_new else 'memory'}{who}"
+        if isinstance(self.item, Memory) and self.stands:
+            kind += f" in {self.item.file}{f' below {self.under!r}' if self.under else ''}"
         return f"{self.number}. [{kind}, {self.category}, {self.last_seen[:10] or 'undated'}] {self.item.text}"
 
     @property
@@ -221,7 +226,71 @@ def entries_of(state: State, gathered: Gathered) -> list[Entry]:
     theirs.sort(key=lambda line: (line.file, line.text))
     ordered: Sequence[Memory | Candidate | ForeignLine] = [*memories, *candidates, *dict.fromkeys(theirs)]
     new = {event.memory for event in state.adopted} | {c.id for c in candidates}
-    return [Entry(n, i, not isinstance(i, ForeignLine) and i.id in new) for n, i in enumerate(ordered, 1)]
+    below = {name: heads_of(data) for name, data in state.files.items()}
+    return [
+        Entry(n, i, not isinstance(i, ForeignLine) and i.id in new, below.get(_file(i), {}).get(_hash(i), ""))
+        for n, i in enumerate(ordered, 1)
+    ]
+
+
+def _file(item: Memory | Candidate | ForeignLine) -> str:
+    return item.file if isinstance(item, Memory) and item.stands else ""
+
+
+def _hash(item: Memory | Candidate | ForeignLine) -> str:
+    return line_hash(item.line.partition("\n")[0].strip()) if isinstance(item, Memory) else ""
+
+
+# Where agents' lines stand: a line whose heading is about something else goes below one that is about it.
+
+PLACES: Mapping[str, Any] = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["heading", "entries"],
+        "properties": {"heading": {"type": "string"}, "entries": {"type": "array", "items": {"type": "integer"}}},
+    },
+}
+
+
+def with_places(
+    data: object, shown: Sequence[Entry], operations: Sequence[Operation], files: Mapping[str, bytes]
+) -> tuple[list[Operation], int]:
+    """Return operations in which agents' lines go below the headings that a model gave them, and how many do not.
+
+    A heading is one of the page on which the line stands, word for word; a line that goes is not put anywhere.
+
+    Args:
+        data: the model's answer; anything.
+        shown: the entries that it was shown.
+        operations: what is done with them.
+        files: the files of the folder, by name.
+    """
+    raw = cast("dict[str, Any]", data).get("places") if isinstance(data, dict) else None
+    heads = {name: {title.casefold() for title in heads_of(page).values()} for name, page in files.items()}
+    entries = {entry.number: entry for entry in shown}
+    wanted: dict[str, str] = {}
+    left = 0
+    for one in cast("list[Any]", raw) if isinstance(raw, list) else []:
+        fields = cast("dict[str, Any]", one) if isinstance(one, dict) else {}
+        title, numbers = fields.get("heading"), fields.get("entries")
+        for number in cast("list[Any]", numbers) if isinstance(numbers, list) and isinstance(title, str) else []:
+            entry = entries.get(number) if _is_number(number) else None
+            name = _file(entry.item) if entry else ""
+            if entry and name and str(title).casefold() in heads.get(name, ()) and entry.name not in wanted:
+                wanted[entry.name] = str(title)
+            else:
+                left += 1
+    return [_under(o, wanted[o.memory]) if o.memory in wanted else o for o in operations], left
+
+
+def _under(operation: Operation, title: str) -> Operation:
+    if operation.action not in HOLDS or operation.by_person or operation.is_new or operation.successor:
+        return operation
+    if operation.action == "KEEP" and not operation.spans:
+        return msgspec.structs.replace(operation, action="MOVE", reason=ARRANGED, under=title)
+    return msgspec.structs.replace(operation, under=title)
 
 
 def _by(proposal: Proposal) -> tuple[int, ...]:
@@ -333,7 +402,8 @@ class _Court:
             ended = sum(len(p.entries) for _, p in self.accepted if p.op == "supersede" and p.by == proposal.by)
             if ended + len(entries) > _MOST_ENDED:
                 return f"entry {proposal.by} would end more than {_MOST_ENDED} others"
-            return _not_superseded(entries, by, proposal.text, by_used=proposal.by in proposal.entries)
+            reason = _not_superseded(entries, by, proposal.text, by_used=proposal.by in proposal.entries)
+            return reason or (not_left_of(entries, proposal.rest) if proposal.rest else "")
         if proposal.op == "drop":
             return self._not_dropped(entries)
         return ""
@@ -549,6 +619,17 @@ def not_united(entries: Sequence[Entry], text: str) -> str:
     return "the text holds a secret, or steers an agent" if NAMELESS(text) != text or is_hostile(text) else ""
 
 
+def not_left_of(entries: Sequence[Entry], rest: str) -> str:
+    """Return why words are not what still holds of an entry, "" when they may be: some of its own, and no others."""
+    if len(entries) > 1 or not entries[0].stands or entries[0].is_from_person:
+        return "only of a single line of an agent something stays"
+    given, said = words_of(entries[0].item.text), words_of(rest)
+    is_less = set(said.tokens) <= set(given.tokens) and _numbers(rest) <= _numbers(entries[0].item.text)
+    if not is_less or len(rest) >= len(entries[0].item.text):
+        return "what is left of it is not in its own words"
+    return "the text holds a secret, or steers an agent" if NAMELESS(rest) != rest or is_hostile(rest) else ""
+
+
 def _is_one_line(entries: Sequence[Entry], text: str) -> bool:
     """Say whether a merge is one of entries that each say something of their own, in a line that says it all."""
     return bool(text and not_merged(entries, text)) and not not_united(entries, text)
@@ -597,16 +678,29 @@ def _with(done: list[Operation], proposal: Proposal, entries: Mapping[int, Entry
     if proposal.op == "merge":
         return _with_merge(done, proposal, entries, places)
     if proposal.op == "supersede":
-        return _with_succession(done, proposal, entries, places)
-    if proposal.op == "drop":
-        changed = list(done)
-        for n in proposal.entries:
-            old = changed[places[n]]
-            if old.action not in {"KEEP", "WAIT", "UPDATE"} or old.by_person or old.spans or len(old.candidates) > 1:
-                return done, f"the rules do otherwise with entry {n}: {old.reason}"
-            changed[places[n]] = Operation("DROP", old.memory, old.candidates, "the model: not worth keeping")
-        return changed, ""
-    return done, ""
+        changed, reason = _with_succession(done, proposal, entries, places)
+        return (_with_rest(changed, places[proposal.entries[0]], proposal.rest) if not reason else changed), reason
+    return _without(done, proposal, places) if proposal.op == "drop" else (done, "")
+
+
+def _without(done: list[Operation], proposal: Proposal, places: Mapping[int, int]) -> tuple[list[Operation], str]:
+    changed = list(done)
+    for n in proposal.entries:
+        old = changed[places[n]]
+        if old.action not in {"KEEP", "WAIT", "UPDATE"} or old.by_person or old.spans or len(old.candidates) > 1:
+            return done, f"the rules do otherwise with entry {n}: {old.reason}"
+        changed[places[n]] = Operation("DROP", old.memory, old.candidates, "the model: not worth keeping")
+    return changed, ""
+
+
+def _with_rest(done: list[Operation], at: int, rest: str) -> list[Operation]:
+    """Return the operations with a line that stays with what of it still holds, "" for nothing."""
+    old = done[at]
+    if not rest or old.candidates or old.is_new:
+        return done
+    changed = list(done)
+    changed[at] = Operation("UPDATE", old.memory, (), f"{old.reason}; the rest still holds", text=rest)
+    return changed
 
 
 def _said(done: list[Operation], at: int, text: str) -> list[Operation]:
@@ -616,7 +710,7 @@ def _said(done: list[Operation], at: int, text: str) -> list[Operation]:
         return done
     changed = list(done)
     action = "UPDATE" if old.action == "KEEP" and not old.spans else "MERGE" if old.action == "KEEP" else old.action
-    reason = "the model: says in one line what others say" if old.action in ("KEEP", "UPDATE") else old.reason
+    reason = "the model: says in one line what others say" if action == "UPDATE" else old.reason
     changed[at] = msgspec.structs.replace(old, action=action, text=text, words="", line="", reason=reason)
     return changed
 

@@ -608,6 +608,50 @@ def without_empty(
         data = without_section(data, Section(lines[at], (at,), blank, (lines[at],)))
 
 
+def heads_of(data: bytes) -> dict[str, str]:
+    """Return the words of the heading below which each line stands, by the hash of the line."""
+    lines, heads = split(data), headings(data)
+    found: dict[str, str] = {}
+    title = ""
+    for number, line in enumerate(lines):
+        title = title_of(line) if number in heads else title
+        if line.strip() and number not in heads:
+            found.setdefault(line_hash(line.strip()), title)
+    return found
+
+
+def placed(data: bytes, places: Mapping[str, str], own: Iterable[str]) -> bytes:
+    """Return a page on which lines stand below the headings that they are given, behind what stands there.
+
+    What is indented below a line goes with it; a line that is indented itself, or stands twice, stays where it is.
+
+    Args:
+        data: the page.
+        places: by the hash of a line the words of a heading of this page.
+        own: the hashes of slowwave's own lines.
+    """
+    own = [*own]
+    for key, title in places.items():
+        lines, heads, ours = split(data), headings(data), own_lines(data, own)
+        found = [n for n, line in enumerate(lines) if line_hash(line.strip()) == key]
+        below = [h for h in heads if h not in ours and title_of(lines[h]).casefold() == title.casefold()]
+        if len(found) != 1 or not below or lines[found[0]][:1].isspace():
+            continue
+        (at,) = found
+        if below[0] == max((h for h in heads if h < at), default=-1):
+            continue
+        stop = at + 1
+        while stop < len(lines) and lines[stop].strip() and lines[stop][:1].isspace():
+            stop += 1
+        end = min((h for h in heads if h > below[0]), default=len(lines))
+        there = max(n for n in range(below[0], end) if lines[n].strip() and (n == below[0] or n not in ours)) + 1
+        marked: list[bytes | None] = [*lines]
+        marked[at:stop] = [None] * (stop - at)
+        marked[there:there] = lines[at:stop]
+        data = b"\n".join(line for line in marked if line is not None)
+    return data
+
+
 def gathered(
     data: bytes, agents: Container[str], own: Iterable[str], kept: Container[str]
 ) -> tuple[bytes, list[bytes]]:

@@ -434,6 +434,90 @@ def test_of_two_lines_the_one_that_says_all_stays_also_where_the_rules_would_kee
     assert _active(folder) == {more}
 
 
+LIMIT = "Boards poll every 20 s; beyond 60 min they show the timetable"
+NOW_40 = "Boards poll every 40 s since the new firmware"
+
+
+def test_of_an_outdated_line_stays_what_still_holds(tmp_path: Path) -> None:
+    folder = _noted(tmp_path, NOW_40, earlier=LIMIT)
+    before = folder.read("notes.md")
+    ended = {"op": "supersede", "entries": [1], "by": 2, "text": "every 40 s"}
+    rest = "beyond 60 min boards show the timetable"
+    report = _dream(folder, Scripted({"operations": [ended | {"rest": rest}]}))
+    assert folder.read("notes.md").splitlines() == [f"- {rest}", f"- {NOW_40}"]
+    assert any("the rest still holds" in item.reason for item in report.items)
+    undo(folder.memory, report.dream_ids[0], folder.clock.now())
+    assert folder.read("notes.md") == before
+
+
+@pytest.mark.parametrize("rest", ["beyond 90 min they show the timetable", "they show advertisements", LIMIT])
+def test_what_stays_of_an_outdated_line_is_in_its_words(tmp_path: Path, rest: str) -> None:
+    folder = _noted(tmp_path, NOW_40, earlier=LIMIT)
+    ended = {"op": "supersede", "entries": [1], "by": 2, "text": "every 40 s", "rest": rest}
+    report = _dream(folder, Scripted({"operations": [ended]}))
+    assert any("in its own words" in warning for warning in report.warnings)
+    assert not any("the rest still holds" in item.reason for item in report.items)
+
+
+PAGE = """# Notes
+
+## Build
+- Run `make all`
+
+## Team
+- Ana reviews
+- The linter is ruff
+  - with its formatter
+"""
+
+
+def _page(tmp_path: Path) -> Folder:
+    folder = Folder(tmp_path)
+    folder.agent_writes("notes.md", PAGE, at="2026-11-17T09:00:00.000Z")
+    return folder
+
+
+def _places(folder: Folder, heading: str, text: str) -> dict[str, Any]:
+    """Return an answer that puts a line below a heading; its number is that of a first question."""
+    asked = Scripted({"operations": []})
+    state = folder.everything()
+    _dream(folder, asked)
+    assert folder.everything()["notes.md"] == state["notes.md"]
+    number = next(int(one.partition(".")[0]) for one in asked.asked[0].user.splitlines() if f"] {text}" in one)
+    return {"operations": [], "places": [{"heading": heading, "entries": [number]}]}
+
+
+def test_a_line_goes_below_the_heading_that_is_about_it_and_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "first").mkdir()
+    answer = _places(_page(tmp_path / "first"), "Build", "The linter is ruff")
+    (tmp_path / "second").mkdir()
+    folder = _page(tmp_path / "second")
+    before = folder.everything()
+    model = Scripted(answer)
+    report = _dream(folder, model)
+    assert "an agent's line in notes.md below 'Team', project" in model.asked[0].user
+    assert folder.read("notes.md") == PAGE.replace("- The linter is ruff\n  - with its formatter\n", "").replace(
+        "- Run `make all`\n", "- Run `make all`\n- The linter is ruff\n  - with its formatter\n"
+    )
+    assert report.counts["arranged"] == 1
+    after = folder.everything()
+    folder.clock.advance(days=1)
+    assert folder.dream().dream_ids == []
+    assert folder.everything() == after
+    undo(folder.memory, report.dream_ids[0], folder.clock.now())
+    assert folder.everything()["notes.md"] == before["notes.md"]
+
+
+@pytest.mark.parametrize("heading", ["Deploys", "", "Team"])
+def test_a_line_goes_below_no_heading_that_is_not_there_and_stays_below_its_own(tmp_path: Path, heading: str) -> None:
+    (tmp_path / "first").mkdir()
+    answer = _places(_page(tmp_path / "first"), heading, "The linter is ruff")
+    (tmp_path / "second").mkdir()
+    folder = _page(tmp_path / "second")
+    _dream(folder, Scripted(answer))
+    assert folder.read("notes.md") == PAGE
+
+
 def test_what_is_over_goes_also_where_its_days_were_given_dates(tmp_path: Path) -> None:
     lines = ("Now rerunning the suite, result tomorrow", "PR 12 waits for review since yesterday")
     lasting = [f"Service {name} needs Redis" for name in ("tern", "plover", "dunlin", "heron", "egret", "knot")]

@@ -176,7 +176,7 @@ def test_what_an_agent_left_in_the_index_is_shown_and_said_anew_where_it_stands(
     merge = {"operations": [{"op": "merge", "entries": [2, 3], "by": 0, "text": JOINED}]}
     again = {"pairs": [{"pair": 1, "newer": "more"}, {"pair": 2, "newer": "more"}]}
     report, model = _dream(folder, merge, again)
-    assert all(f"an agent's line, project, 2026-11-17] {text}" in model.asked[0].user for text, _ in FACTS)
+    assert all(f"an agent's line in MEMORY.md, project, 2026-11-17] {text}" in model.asked[0].user for text, _ in FACTS)
     assert "[a person's line] my own" in model.asked[0].user
     assert folder.read("MEMORY.md").splitlines() == [f"- {JOINED}", BARE[2], "- my own"]
     assert {m.text for m in _book(folder).active} == {JOINED, FACTS[2][0]}
