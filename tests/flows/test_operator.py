@@ -123,7 +123,7 @@ def _cwd(process: psutil.Process) -> Path:
 def check(said: str, home: Path) -> None:
     artifacts = said.partition("=== artifacts")[2]
     assert {"nightly-funnel", "nightly-memory-diff"} <= set(re.findall(r"nightly-[a-z-]+", artifacts)), said
-    assert re.search(r"nightly +30 3 \* \* \* ", said), "no schedule"
+    assert re.search(r"nightly +03:30 every day \(", said), "no schedule"
     assert list(home.glob(".claude/projects/*/memory/MEMORY.md"))
 
 

@@ -63,6 +63,7 @@ def rewrite_without(
     *,
     expect: FileState | None = None,
     keep_mtime: bool = False,
+    check_more: Callable[[], None] | None = None,
 ) -> None:
     """Replace ``path`` by itself without some byte ranges and with some new lines.
 
@@ -74,6 +75,7 @@ def rewrite_without(
             end. A line whose offset lies in a dropped line takes its place.
         expect: what the plan saw; anything else is refused.
         keep_mtime: give the new file the old modification time, so that age rules and listings do not change.
+        check_more: called right before the exchange; what it raises leaves the old file.
 
     Raises MovedError: the file is not as expected, or a client wrote to it meanwhile; it is untouched; ValueError: a
     range lies outside the file, ranges overlap, or an insert is not at a line's start; LockHeldError: another process
@@ -91,6 +93,8 @@ def rewrite_without(
         def check() -> None:
             if FileState.of(os.fstat(old)) != before or file_state(path) != before:
                 raise MovedError(f"{path}: somebody wrote to it meanwhile; make a new plan")
+            if check_more:
+                check_more()
 
         with replacement(path, check=check) as new:
             _fill(old, new, kept, texts)

@@ -10,6 +10,7 @@ noted before it changes, and every file has its old or its new bytes.
 import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -446,10 +447,8 @@ class Purger:
         while left is not None and left.steps:
             compare(session.files, left.steps, self._folder / _CHECK)
             for step in left.steps:
-                self._run.guards.holds = read_holds(self._run.environ)
-                if reason := self._run.guards.at_hand(member):
-                    raise RefusedError(reason)
-                self._rewrite(session, step)
+                self._check(member)
+                self._rewrite(member, session, step)
             left = plan_purge(session.files)
         self._told(path, begun, len(session.files.paths))
         self._note(member.project.key, session.id, begun, "purged", "purged")
@@ -472,14 +471,21 @@ class Purger:
             lines = [of_shelved(one, self._run.report.run_id, RULE) for one in added]
             self._run.log.append(lines, self._run.now)
 
-    def _rewrite(self, session: StoredSession, step: PartPlan) -> None:
+    def _check(self, member: Member) -> None:
+        """Refuse a session that somebody opened or held since the plan; its client may write to any part of it."""
+        self._run.guards.holds = read_holds(self._run.environ)
+        if reason := self._run.guards.at_hand(member):
+            raise RefusedError(reason)
+
+    def _rewrite(self, member: Member, session: StoredSession, step: PartPlan) -> None:
         old = step.path.read_bytes()
         recorded = {place for memory in self._memories for place in recorded_in(memory).get(step.path, ())}
         moves = moves_of(step, old, session.id, sorted(recorded))
         noted = self._moves.intend(f"{name_for(moves.path)}-{moves.sha256[:8]}", moves)
         lines = [(edit.start, len(old[edit.start : edit.stop].rstrip(b"\r\n"))) for edit in step.edits]
         new = [(edit.start, edit.new) for edit in step.edits if edit.new]
-        rewrite_without(step.path, lines, new, expect=step.state, keep_mtime=True)
+        still = partial(self._check, member)
+        rewrite_without(step.path, lines, new, expect=step.state, keep_mtime=True, check_more=still)
         if sha256(step.path.read_bytes()[: moves.size]).hexdigest() != moves.sha256:
             raise CorruptStateError(step.path, "is not what the purge should have left", "restore it from the archive")
         if [path for memory in self._memories for path in renew(memory, moves)]:

@@ -22,6 +22,7 @@ from slowwave.retention.holds import place_hold
 from slowwave.retention.purge import plan_purge
 from slowwave.stores.archive.pack import Pack
 from slowwave.stores.archive.shelf import Shelf
+from tests.faults.calls import counted, faulty, once
 from tests.unit.retention.homes import Home
 from tests.unit.stores.store_builder import as_bytes, cersei, tombstone
 
@@ -225,6 +226,46 @@ def test_tombstones_of_other_parts_go_once_nothing_is_left_to_hide(tmp_path: Pat
     assert b"tombstone" not in data
     assert HIDDEN.encode() not in data
     assert plan_purge(SessionFiles("s", tuple(paths))) is None
+
+
+def test_no_part_is_purged_once_its_client_writes_to_another_one(tmp_path: Path) -> None:
+    def two(name: str) -> tuple[Home, Path, Path]:
+        home = purging(tmp_path / name)
+        first = add(home, "s.jsonl", said(0), said(1, 0, hidden=True), tombstone("u1"))
+        return home, first, add(home, "s_part2.jsonl", said(2, 1))
+
+    home, first, second = two("counted")
+    changes = counted(home.root, home.run)
+    assert HIDDEN.encode() not in first.read_bytes()
+    written = 0
+    for point in range(1, changes + 1):
+        home, first, second = two(str(point))
+        before = first.read_bytes()
+        acted: list[str] = []
+
+        def writes(
+            call: str,
+            _path: str,
+            *,
+            first: Path = first,
+            second: Path = second,
+            before: bytes = before,
+            home: Home = home,
+            acted: list[str] = acted,
+        ) -> None:
+            # the exchange itself is one step: whoever writes then has written after it
+            if first.read_bytes() == before and call != "replace":
+                with second.open("ab") as file:
+                    file.write(as_bytes([said(3, 2)]))
+                home.touch(second, 0.0001)
+                acted.append(call)
+
+        with faulty(home.root, once(point, writes)):
+            home.run()
+        if acted:
+            assert first.read_bytes() == before, (point, acted)
+            written += 1
+    assert 1 < written < changes
 
 
 class _Killed(BaseException):
