@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -101,10 +102,20 @@ class Wild:
                 "entries": [chance.randrange(40) for _ in range(chance.randrange(1, 4))],
                 "by": chance.randrange(40),
                 "text": chance.choice(("", said(chance), *shown)),
+                "line": chance.choice(("", "", said(chance), *shown)),
             }
             for _ in range(chance.randrange(12))
         ]
-        return Answer({"operations": operations}, "", "schema", Usage(1, 1), "wild")
+        heads = ["nowhere", *re.findall(r" below '([^'\n]*)'", ask.user)]
+        places = [
+            {"heading": chance.choice(heads), "entries": [chance.randrange(60) for _ in range(chance.randrange(4))]}
+            for _ in range(chance.randrange(6))
+        ]
+        pairs = [
+            {"pair": n, "newer": chance.choice(("same", "more", "less", "outdated", "beside"))} for n in range(1, 80)
+        ]
+        answer = {"operations": operations, "places": places, "pairs": pairs}
+        return Answer(answer, "", "schema", Usage(1, 1), "wild")
 
 
 @pytest.mark.parametrize("with_model", [False, True])

@@ -378,9 +378,10 @@ class _Folder:
         active = {m.id: m for m in after.active if m.id not in self.gone}
         return active | dict(self.shifted) | dict(moved)
 
-    def settled(self, name: str, there: Mapping[str, Memory]) -> bytes | None:
-        """Return a file in which the lines of agents that were changed say what they shall say, and others are gone."""
-        data = self.files.get(name)
+    def settled(self, name: str, there: Mapping[str, Memory], own: Iterable[str]) -> bytes:
+        """Return a file in which agents' lines stand and say what they shall, and others are gone."""
+        # first of all, since a heading goes with the last line below it
+        data = placed(self.files[name], self._places(name, there), own)
         changes: dict[str, list[str | None]] = {}
         for memory in self.before.active:
             if memory.file == name and memory.stands:
@@ -390,7 +391,16 @@ class _Folder:
         same = [digest for digest, of in changes.items() if all(line and line_hash(line) == digest for line in of)]
         for digest in same:
             del changes[digest]
-        return with_lines(data, changes, self.written.get(name, ())) if data is not None and changes else data
+        return with_lines(data, changes, self.written.get(name, ())) if changes else data
+
+    def _places(self, name: str, there: Mapping[str, Memory]) -> dict[str, str]:
+        """Return the headings below which entries of a file are to stand, by the lines of each as they are."""
+        found: dict[str, str] = {}
+        for one, title in self.under.items():
+            memory, now = self.before.memories.get(one), there.get(one)
+            if memory and memory.stands and memory.file == name and now and now.stands and now.file == name:
+                found[memory.line] = title
+        return found
 
     def at_rest(self, there: Mapping[str, Memory], kept: Container[str]) -> "_Folder":
         """Return the folder as it is when all lines say what they shall say, without empty headings of agents.
@@ -402,15 +412,11 @@ class _Folder:
         files: dict[str, bytes] = {}
         gone: list[Moved] = []
         for name in self.files:
-            data = self.settled(name, there) or b""
             own = _hashes(self.before) if name == INDEX else self.before.page_lines(name)
-            standing = {m.id: m.line.split("\n") for m in there.values() if m.stands and m.file == name}
-            said = {line_hash(row.strip()) for rows in standing.values() for row in rows}
+            data = self.settled(name, there, own)
+            standing = (m.line.split("\n") for m in there.values() if m.stands and m.file == name)
+            said = {line_hash(row.strip()) for rows in standing for row in rows}
             agents = self.written.get(name, frozenset[str]()) | said if self.is_busy else frozenset[str]()
-            places = {
-                line_hash(standing[one][0].strip()): title for one, title in self.under.items() if one in standing
-            }
-            data = placed(data, places, own)
             for found, why in ((gathered, _GATHERED), (without_empty, _EMPTY)):
                 data, heads = found(data, agents, own, kept)
                 gone += [Moved(title_of(head), "", (IndexEntry("", part_key(head)),), 0, why) for head in heads]

@@ -48,13 +48,13 @@ SCHEMA: Mapping[str, Any] = {
             "items": {
                 "type": "object",
                 "additionalProperties": False,
-                "required": ["op", "entries", "by", "text", "rest"],
+                "required": ["op", "entries", "by", "text", "line"],
                 "properties": {
                     "op": {"type": "string", "enum": list(_OPS)},
                     "entries": {"type": "array", "items": {"type": "integer"}},
                     "by": {"type": "integer"},
                     "text": {"type": "string"},
-                    "rest": {"type": "string"},
+                    "line": {"type": "string"},
                 },
             },
         }
@@ -76,7 +76,8 @@ class Proposal:
     by: int = 0
     # of merge, the words to keep, "" for those of the best entry; of supersede, words of ``by`` that show it
     text: str = ""
-    rest: str = ""  # of supersede with a single entry, what of it still holds, in its own words; "" for nothing
+    # of supersede, one line that says what ``by`` says and what of a single entry still holds; "" where nothing does
+    line: str = ""
     # of merge: why the others go, where one of the entries stays and no text joins them
     says: str = ""
 
@@ -121,15 +122,15 @@ def _proposal(item: Any) -> Proposal | str:
         return "is not an object"
     fields = cast("dict[str, Any]", item)
     op, entries = fields.get("op"), fields.get("entries")
-    by, text, rest = fields.get("by") or 0, fields.get("text") or "", fields.get("rest") or ""
+    by, text, line = fields.get("by") or 0, fields.get("text") or "", fields.get("line") or ""
     if not isinstance(op, str) or op.lower() not in _OPS:
         return "names no known operation"
     if not isinstance(entries, list) or not entries or not all(map(_is_number, cast("list[Any]", entries))):
         return "names no entries by number"
-    if not _is_number(by) or not isinstance(text, str) or not isinstance(rest, str):
-        return "by is not a number, or text or rest is not a string"
+    if not _is_number(by) or not isinstance(text, str) or not isinstance(line, str):
+        return "by is not a number, or text or line is not a string"
     named = tuple(dict.fromkeys(cast("list[int]", entries)))
-    return Proposal(cast("Op", op.lower()), named, by, " ".join(text.split()), " ".join(rest.split()))
+    return Proposal(cast("Op", op.lower()), named, by, " ".join(text.split()), " ".join(line.split()))
 
 
 def _is_number(value: Any) -> bool:
@@ -282,6 +283,13 @@ def with_places(
                 wanted[entry.name] = str(title)
             else:
                 left += 1
+    stands = {entry.name: entry for entry in shown if entry.stands}
+    for o in operations:
+        old, new = stands.get(o.memory), stands.get(o.successor)
+        if o.action == "SUPERSEDE" and old and new and new.name not in wanted and _file(old.item) == _file(new.item):
+            # what is newer stands where the older one stood, or was to stand
+            title = wanted.get(old.name, old.under)
+            wanted |= {new.name: title} if title and title != new.under else {}
     return [_under(o, wanted[o.memory]) if o.memory in wanted else o for o in operations], left
 
 
@@ -403,7 +411,7 @@ class _Court:
             if ended + len(entries) > _MOST_ENDED:
                 return f"entry {proposal.by} would end more than {_MOST_ENDED} others"
             reason = _not_superseded(entries, by, proposal.text, by_used=proposal.by in proposal.entries)
-            return reason or (not_left_of(entries, proposal.rest) if proposal.rest else "")
+            return reason or (self._not_carried(entries, by, proposal.line) if proposal.line else "")
         if proposal.op == "drop":
             return self._not_dropped(entries)
         return ""
@@ -449,6 +457,15 @@ class _Court:
             return ""
         self.unseen += pairs
         return reason
+
+    def _not_carried(self, entries: Sequence[Entry], by: Entry, line: str) -> str:
+        if reason := not_carried(entries, by, line):
+            return reason
+        pair = Unseen("cover", by, Entry(0, ForeignLine("", line)))
+        if pair in self.confirmed:
+            return ""
+        self.unseen.append(pair)
+        return "whether the line says all of it, only its meaning can tell"
 
     def _not_covered(self, entry: Entry, by: Entry) -> str:
         reason = not_covered(entry, by)
@@ -606,10 +623,12 @@ def not_united(entries: Sequence[Entry], text: str) -> str:
     """
     if any(e.is_from_person or isinstance(e.item, ForeignLine) for e in entries):
         return "words of a person stay as they are"
-    if len({e.category for e in entries}) > 1:
+    if len({e.category for e in entries if not e.stands}) > 1:
         return "the entries are of different kinds"
     given = [e.item.text for e in entries]
-    if _numbers(text) != frozenset[str]().union(*map(_numbers, given)):
+    # the day on which something was noted need not be told
+    needed = frozenset[str]().union(*(_numbers(_DAY.sub("", one)) for one in given))
+    if not needed <= _numbers(text) <= frozenset[str]().union(*map(_numbers, given)):
         return "the text leaves out or adds a number"
     known = {stem for one in given for stem in words_of(one).stems}
     if fresh := [stem for stem in words_of(text).stems if stem not in known]:
@@ -619,15 +638,18 @@ def not_united(entries: Sequence[Entry], text: str) -> str:
     return "the text holds a secret, or steers an agent" if NAMELESS(text) != text or is_hostile(text) else ""
 
 
-def not_left_of(entries: Sequence[Entry], rest: str) -> str:
-    """Return why words are not what still holds of an entry, "" when they may be: some of its own, and no others."""
-    if len(entries) > 1 or not entries[0].stands or entries[0].is_from_person:
-        return "only of a single line of an agent something stays"
-    given, said = words_of(entries[0].item.text), words_of(rest)
-    is_less = set(said.tokens) <= set(given.tokens) and _numbers(rest) <= _numbers(entries[0].item.text)
-    if not is_less or len(rest) >= len(entries[0].item.text):
-        return "what is left of it is not in its own words"
-    return "the text holds a secret, or steers an agent" if NAMELESS(rest) != rest or is_hostile(rest) else ""
+def not_carried(entries: Sequence[Entry], by: Entry, line: str) -> str:
+    """Return why a line may not say what a newer one says and what of an older one still holds, "" when it may."""
+    both = [*entries, by]
+    if len(both) > 2 or not all(entry.stands and not entry.is_from_person for entry in both):  # noqa: PLR2004 - a pair
+        return "only what an agent says takes on what holds of a single line of an agent"
+    given = [entry.item.text for entry in both]
+    known = {stem for one in given for stem in words_of(one).stems}
+    numbers = _numbers(line)
+    is_theirs = numbers <= _numbers(given[0]) | _numbers(given[1]) and known.issuperset(words_of(line).stems)
+    if not is_theirs or not _numbers(given[1]) <= numbers or len(line) > sum(map(len, given)):
+        return "the line is not made of both"
+    return "the text holds a secret, or steers an agent" if NAMELESS(line) != line or is_hostile(line) else ""
 
 
 def _is_one_line(entries: Sequence[Entry], text: str) -> bool:
@@ -679,7 +701,7 @@ def _with(done: list[Operation], proposal: Proposal, entries: Mapping[int, Entry
         return _with_merge(done, proposal, entries, places)
     if proposal.op == "supersede":
         changed, reason = _with_succession(done, proposal, entries, places)
-        return (_with_rest(changed, places[proposal.entries[0]], proposal.rest) if not reason else changed), reason
+        return (_said(changed, places[proposal.by], proposal.line) if not reason else changed), reason
     return _without(done, proposal, places) if proposal.op == "drop" else (done, "")
 
 
@@ -691,16 +713,6 @@ def _without(done: list[Operation], proposal: Proposal, places: Mapping[int, int
             return done, f"the rules do otherwise with entry {n}: {old.reason}"
         changed[places[n]] = Operation("DROP", old.memory, old.candidates, "the model: not worth keeping")
     return changed, ""
-
-
-def _with_rest(done: list[Operation], at: int, rest: str) -> list[Operation]:
-    """Return the operations with a line that stays with what of it still holds, "" for nothing."""
-    old = done[at]
-    if not rest or old.candidates or old.is_new:
-        return done
-    changed = list(done)
-    changed[at] = Operation("UPDATE", old.memory, (), f"{old.reason}; the rest still holds", text=rest)
-    return changed
 
 
 def _said(done: list[Operation], at: int, text: str) -> list[Operation]:
@@ -752,9 +764,10 @@ def _with_merge(
 
 
 def _standing(done: list[Operation], at: int, others: Collection[str]) -> list[Operation]:
-    """Return the operations with a line of an agent kept that the rules ended with one of these."""
+    """Return the operations with an agent's line kept that the rules ended with one of these."""
     old = done[at]
-    if old.action not in ("SUPERSEDE", "MERGE") or old.successor not in others or old.candidates or old.by_person:
+    is_ended = old.action in ("SUPERSEDE", "MERGE") and old.successor in others
+    if not is_ended or old.candidates or old.by_person:
         return done
     changed = list(done)
     changed[at] = Operation("KEEP", old.memory, (), "the model: it says what the other one says")
@@ -808,6 +821,7 @@ _LIGHT = frozenset(
     ("keep", "ensure", "make", "have", "want", "like", "prefer", "need", "stay", "remain", "consistently")
 )
 _WORD = re.compile(r"[\w./@-]+")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _PROPER = re.compile(r"(?<=\w )[A-Z][\w-]+")
 _LEAST_SHARED = 0.5

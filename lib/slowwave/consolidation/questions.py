@@ -172,8 +172,9 @@ be done. An entry is in one operation at most; "by" may be in several.
   of theirs. Never what differs in a number, version, path, name or no, or is about another thing.
 - supersede: the newer entry "by" makes the entries outdated: the same thing has another value now, is done another way,
   is over, is allowed now or not any more. text: the words of "by" that show it, copied letter for letter. Never where
-  both can hold: another subject, place, version, time or case, a part or an exception of it, one thing more. Where a
-  single agent's line also says what still holds and "by" does not say, rest: that, in its own words; else "".
+  both can hold: another subject, place, version, time or case, a part or an exception of it, one thing more. Where both
+  are agents' lines and the older one also says what still holds, line: one line that says what "by" says and that, made
+  of their words alone; else "".
 - contradicts: entries that cannot hold beside what "by" says, a person's line or said by a person; a person is asked.
   text: "".
 - drop: entries that no person stated and nobody needs any more: how far a task was on some day, what was about to be

@@ -621,32 +621,33 @@ def heads_of(data: bytes) -> dict[str, str]:
 
 
 def placed(data: bytes, places: Mapping[str, str], own: Iterable[str]) -> bytes:
-    """Return a page on which lines stand below the headings that they are given, behind what stands there.
+    """Return a page on which entries of lists stand below the headings that they are given, behind what stands there.
 
-    What is indented below a line goes with it; a line that is indented itself, or stands twice, stays where it is.
+    One that stands twice stays where it is, and so does one with text behind it that would then belong to another one.
 
     Args:
         data: the page.
-        places: by the hash of a line the words of a heading of this page.
+        places: by all the lines of an entry the words of a heading of this page.
         own: the hashes of slowwave's own lines.
     """
     own = [*own]
-    for key, title in places.items():
+    for entry, title in places.items():
         lines, heads, ours = split(data), headings(data), own_lines(data, own)
-        found = [n for n, line in enumerate(lines) if line_hash(line.strip()) == key]
+        rows = [row.encode("utf-8", "surrogateescape").rstrip() for row in entry.split("\n")]
+        size = len(rows)
+        found = [n for n in range(len(lines)) if [line.rstrip() for line in lines[n : n + size]] == rows]
         below = [h for h in heads if h not in ours and title_of(lines[h]).casefold() == title.casefold()]
-        if len(found) != 1 or not below or lines[found[0]][:1].isspace():
+        if len(found) != 1 or not below or rows[0][:1].isspace() or not _ENTRY.match(rows[0]):
             continue
-        (at,) = found
-        if below[0] == max((h for h in heads if h < at), default=-1):
+        at, stop = found[0], found[0] + size
+        following = lines[stop] if stop < len(lines) else b""
+        is_last = not following.strip() or stop in heads or (_ENTRY.match(following) and not following[:1].isspace())
+        if below[0] == max((h for h in heads if h < at), default=-1) or not is_last:
             continue
-        stop = at + 1
-        while stop < len(lines) and lines[stop].strip() and lines[stop][:1].isspace():
-            stop += 1
         end = min((h for h in heads if h > below[0]), default=len(lines))
         there = max(n for n in range(below[0], end) if lines[n].strip() and (n == below[0] or n not in ours)) + 1
         marked: list[bytes | None] = [*lines]
-        marked[at:stop] = [None] * (stop - at)
+        marked[at:stop] = [None] * size
         marked[there:there] = lines[at:stop]
         data = b"\n".join(line for line in marked if line is not None)
     return data

@@ -438,25 +438,38 @@ LIMIT = "Boards poll every 20 s; beyond 60 min they show the timetable"
 NOW_40 = "Boards poll every 40 s since the new firmware"
 
 
-def test_of_an_outdated_line_stays_what_still_holds(tmp_path: Path) -> None:
+CARRIED = "Boards poll every 40 s since the new firmware; beyond 60 min they show the timetable"
+
+
+def _ended(line: str) -> dict[str, Any]:
+    return {"operations": [{"op": "supersede", "entries": [1], "by": 2, "text": "every 40 s", "line": line}]}
+
+
+def test_what_still_holds_of_an_outdated_line_is_said_with_the_newer_one(tmp_path: Path) -> None:
     folder = _noted(tmp_path, NOW_40, earlier=LIMIT)
     before = folder.read("notes.md")
-    ended = {"op": "supersede", "entries": [1], "by": 2, "text": "every 40 s"}
-    rest = "beyond 60 min boards show the timetable"
-    report = _dream(folder, Scripted({"operations": [ended | {"rest": rest}]}))
-    assert folder.read("notes.md").splitlines() == [f"- {rest}", f"- {NOW_40}"]
-    assert any("the rest still holds" in item.reason for item in report.items)
+    model = Scripted(_ended(CARRIED), _all_in("more"))
+    report = _dream(folder, model)
+    assert model.asked[1].user == f"1. older: {NOW_40}\n   newer: {CARRIED}"
+    assert folder.read("notes.md") == f"- {CARRIED}\n"
+    assert _active(folder) == {CARRIED}
     undo(folder.memory, report.dream_ids[0], folder.clock.now())
     assert folder.read("notes.md") == before
 
 
-@pytest.mark.parametrize("rest", ["beyond 90 min they show the timetable", "they show advertisements", LIMIT])
-def test_what_stays_of_an_outdated_line_is_in_its_words(tmp_path: Path, rest: str) -> None:
+@pytest.mark.parametrize(
+    ("line", "again"),
+    [
+        (CARRIED.replace("60", "90"), "more"),
+        (CARRIED.replace("40", "20"), "more"),
+        (CARRIED.replace("the timetable", "advertisements"), "more"),
+        (CARRIED, "less"),
+    ],
+)
+def test_a_line_that_carries_on_what_holds_is_made_of_both(tmp_path: Path, line: str, again: str) -> None:
     folder = _noted(tmp_path, NOW_40, earlier=LIMIT)
-    ended = {"op": "supersede", "entries": [1], "by": 2, "text": "every 40 s", "rest": rest}
-    report = _dream(folder, Scripted({"operations": [ended]}))
-    assert any("in its own words" in warning for warning in report.warnings)
-    assert not any("the rest still holds" in item.reason for item in report.items)
+    _dream(folder, Scripted(_ended(line), _all_in(again)))
+    assert not any(text.endswith(line[-12:]) and "40" in text for text in _active(folder))
 
 
 PAGE = """# Notes
@@ -506,6 +519,23 @@ def test_a_line_goes_below_the_heading_that_is_about_it_and_comes_back(tmp_path:
     assert folder.everything() == after
     undo(folder.memory, report.dream_ids[0], folder.clock.now())
     assert folder.everything()["notes.md"] == before["notes.md"]
+
+
+def test_what_is_newer_goes_where_the_older_one_stood(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.agent_writes("notes.md", PAGE, at="2026-11-17T09:00:00.000Z")
+    folder.dream()
+    folder.clock.advance(days=1)
+    newer = "From now on everything is made with ninja"
+    folder.agent_writes("notes.md", f"{PAGE}- {newer}\n", at="2026-11-18T09:00:00.000Z")
+    asked = Scripted({"operations": []})
+    _dream(folder, asked)
+    rows = asked.asked[0].user.splitlines()
+    old, new = (int(next(r for r in rows if text in r).partition(".")[0]) for text in ("make all", newer))
+    folder.agent_writes("notes.md", f"{folder.read('notes.md')}- Ben tests\n", at="2026-11-18T10:00:00.000Z")
+    folder.clock.advance(days=1)
+    _dream(folder, Scripted(_proposal("supersede", [old], new, "everything is made with ninja")))
+    assert folder.read("notes.md").splitlines()[2:6] == ["## Build", f"- {newer}", "", "## Team"]
 
 
 @pytest.mark.parametrize("heading", ["Deploys", "", "Team"])
