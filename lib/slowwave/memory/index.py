@@ -21,6 +21,7 @@ from slowwave.memory.pages import (
     line_count,
     linked,
     own_lines,
+    set_apart,
     split,
     statements,
     target_of,
@@ -551,6 +552,7 @@ def without_section(data: bytes, section: Section) -> bytes:
         while kept and not kept[-1].strip():
             kept.pop()
         kept.append(b"")
+    set_apart(kept, min(gone))
     return b"\n".join(kept)
 
 
@@ -580,9 +582,11 @@ def with_section(data: bytes | None, section: Section, *, is_first: bool = False
         return data or b""  # written anew where it had stood before
     if is_first:
         last = at + (last > at and not lines[at + 1].strip())
-    return b"\n".join(
-        [*lines[: last + 1], *(line + end for line in body), *lines[last + 1 :], *([b""] * (last == len(lines) - 1))]
-    )
+    rest = [*lines[last + 1 :], *([b""] * (last == len(lines) - 1))]
+    made = [*lines[: last + 1], *(line + end for line in body), *rest]
+    for place in (last + 1 + len(body), last + 1):
+        set_apart(made, place)
+    return b"\n".join(made)
 
 
 def without_empty(
@@ -667,7 +671,10 @@ def gathered(
         gone.append(lines[at])
         body = b"\n".join(lines[at + 1 : stop]).strip(b"\r\n").split(b"\n")
         left = split(without_section(data, Section(lines[at], tuple(range(at, stop)), (), (lines[at],))))
-        data = b"\n".join([*left[:end], *body, *left[end:]])
+        made = [*left[:end], *body, *left[end:]]
+        for place in (end + len(body), end):
+            set_apart(made, place)
+        data = b"\n".join(made)
     return data, gone
 
 

@@ -226,7 +226,17 @@ def _closed(lines: list[bytes], gaps: set[int], agents: Container[str]) -> list[
             at = above
         if 0 < at < len(lines) and not lines[at - 1].strip() and not lines[at].strip() and at < len(lines) - 1:
             del lines[at]
+        set_apart(lines, at)
     return lines
+
+
+def set_apart(lines: list[bytes], at: int) -> None:
+    """Put a blank line before a line that would else be read as a part of what came to stand above it."""
+    if not 0 < at < len(lines) or not lines[at - 1].strip() or not lines[at].strip():
+        return
+    texts = [raw.removesuffix(b"\r").decode("utf-8", "surrogateescape") for raw in lines]
+    if any(at - 1 in numbers and at in numbers for numbers, _ in _blocks(texts)):
+        lines.insert(at, b"")
 
 
 def _is_end(lines: list[bytes], below: int, header: str) -> bool:
@@ -292,6 +302,13 @@ def in_one_line(piece: str) -> str:
 
 def _single(lines: list[str]) -> Iterator[tuple[list[int], bool]]:
     """Yield the numbers of the lines of each statement, and whether a header of Cersei's stands above it."""
+    for one, is_auto in _blocks(lines):
+        if _is_statement(lines[one[0]]) if len(one) == 1 else _is_piece([lines[n] for n in one], one):
+            yield one, is_auto
+
+
+def _blocks(lines: list[str]) -> list[tuple[list[int], bool]]:
+    """Return the numbers of the lines that hang together, statements or not, each with what :func:`_single` tells."""
     at = _front_end(lines)
     blocks: list[list[int]] = []
     autos: dict[int, bool] = {}
@@ -313,9 +330,7 @@ def _single(lines: list[str]) -> Iterator[tuple[list[int], bool]]:
             block = [number]
             blocks.append(block)
             autos[number] = is_auto
-    for one in blocks:
-        if _is_statement(lines[one[0]]) if len(one) == 1 else _is_piece([lines[n] for n in one], one):
-            yield one, autos[one[0]]
+    return [(one, autos[one[0]]) for one in blocks]
 
 
 def _is_piece(lines: list[str], numbers: list[int]) -> bool:
