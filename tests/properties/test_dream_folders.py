@@ -166,7 +166,9 @@ def test_a_dream_keeps_what_it_promises_in_any_folder(
         assert folder.everything() == before
     folder.clock.advance(days=2)
     again = folder.dream(max_loss=1.0)
-    if report.dream_ids:
+    # what waited only because the model set it against a person's words is taken once that is undone
+    waited = any(item.action == "wait" and item.reason.startswith("contradicts") for item in report.items)
+    if report.dream_ids and not waited:
         # a page that was about to become empty may get its pointer now
         lines = {name: Counter(split(data)) for name, data in folder.everything().items()}
         news = {line for name, of in lines.items() for line in of - Counter(split(before[name]))}

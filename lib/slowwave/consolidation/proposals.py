@@ -387,7 +387,7 @@ class _Court:
     disputes: dict[str, Operation] = field(default_factory=dict[str, Operation])
     followed: int = 0
 
-    def hear(self, proposal: Proposal) -> str:  # noqa: PLR0911 - one reason after the other
+    def hear(self, proposal: Proposal) -> str:  # noqa: C901, PLR0911 - one reason after the other
         """Return why a proposal is not followed, or ""."""
         named = (*proposal.entries, *_by(proposal))
         unknown = [n for n in named if n not in self.entries]
@@ -402,6 +402,8 @@ class _Court:
             return self._not_disputed(entries, by)
         if any(not self.entries[n].name for n in named):
             return "a person's line is not touched"
+        if said := self._said_by(proposal.text if proposal.op == "merge" else proposal.line, named):
+            return f"entry {said} says that already"
         if proposal.op == "merge" and by:
             return self._not_covered(entries[0], by)
         if proposal.op == "merge":
@@ -415,6 +417,12 @@ class _Court:
         if proposal.op == "drop":
             return self._not_dropped(entries)
         return ""
+
+    def _said_by(self, text: str, named: Collection[int]) -> int:
+        """Return the number of an entry that is not meant and says what a line shall say, 0 where there is none."""
+        tokens = words_of(text).tokens
+        others = (number for number, entry in self.entries.items() if number not in named)
+        return next((n for n in others if text and words_of(self.entries[n].item.text).tokens == tokens), 0)
 
     def _is_dispute(self, proposal: Proposal) -> bool:
         """Say whether only a person can say what a proposal says: it sets something against words of theirs."""
