@@ -649,6 +649,8 @@ def placed(data: bytes, places: Mapping[str, str], own: Iterable[str]) -> bytes:
         if below[0] == max((h for h in heads if h < at), default=-1) or not is_last:
             continue
         end = min((h for h in heads if h > below[0]), default=len(lines))
+        if any(line.lstrip().startswith(b"```") for line in lines[below[0] : end]):
+            continue  # what comes behind code may become a part of it
         there = max(n for n in range(below[0], end) if lines[n].strip() and (n == below[0] or n not in ours)) + 1
         marked: list[bytes | None] = [*lines]
         marked[at:stop] = [None] * size
