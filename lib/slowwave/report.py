@@ -291,7 +291,7 @@ class Phases(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """Say it in one line."""
-        gathered, pruned = number_of(self.gathered, "new fact"), number_of(self.pruned, "line")
+        gathered, pruned = number_of(self.gathered, "waiting fact"), number_of(self.pruned, "line")
         done = f"gathered {gathered}, consolidated {self.consolidated}, pruned {pruned}"
         return f"oriented on {self.seen}, {done}"
 

@@ -103,9 +103,12 @@ def test_the_command_that_goes_on_stands_last_also_where_prefect_has_the_run(
 def test_a_backfill_that_hears_no_ctrl_c_says_what_pauses_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
+    def ignored(_: int) -> signal.Handlers:
+        return signal.SIG_IGN
+
     monkeypatch.setenv("HOME", str(tmp_path))
     for heard in (True, False):
         if not heard:
-            monkeypatch.setattr("slowwave.cli.run.signal.getsignal", lambda _: signal.SIG_IGN)
+            monkeypatch.setattr("slowwave.cli.run.signal.getsignal", ignored)
         main(["run", "backfill", "--dry-run", "--direct"])
         assert ("no Ctrl-C reaches it: slowwave run backfill --pause" in capsys.readouterr().err) is not heard

@@ -250,7 +250,7 @@ def test_serving_schedules_the_night_and_leaves_it_scheduled_when_it_is_stopped(
         f"Prefect: {api.removesuffix('/api')}\n",
         f"  nightly: 03:30 every day (Asia/Tokyo){passes}{off_of(api, 'nightly')}\n",
         f"  compact: 04:30 every day (Asia/Tokyo){off_of(api, 'compact')}\n",
-        f"  retain: 30 5 * * 0 (Asia/Tokyo){plans}{off_of(api, 'retain')}\n",
+        f"  retain: 05:30 every Sunday (Asia/Tokyo){plans}{off_of(api, 'retain')}\n",
     ]
     nightly = call(api, "/deployments/name/nightly/nightly")
     (schedule,) = [s for s in nightly["schedules"] if s["schedule"]["timezone"] == "Asia/Tokyo"]

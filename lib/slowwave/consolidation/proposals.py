@@ -421,7 +421,7 @@ class _Court:
     def _said_by(self, text: str, named: Collection[int]) -> int:
         """Return the number of an entry that is not meant and says what a line shall say, 0 where there is none."""
         tokens = words_of(text).tokens
-        others = (number for number, entry in self.entries.items() if number not in named)
+        others = (number for number in self.entries if number not in named)
         return next((n for n in others if text and words_of(self.entries[n].item.text).tokens == tokens), 0)
 
     def _is_dispute(self, proposal: Proposal) -> bool:

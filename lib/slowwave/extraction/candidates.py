@@ -82,9 +82,8 @@ def candidate_of(
     item = note.items[-1]
     words = relative_paths(one_line(redact(note.text)), item.cwd)
     text = _cut(_unended(dated(words, item.at)), most_chars)
-    quote = one_line(redact(note.quote))
-    # of a question and its answer the answer is what counts
-    quote = quote[-MOST_QUOTE:] if isinstance(item, Chosen) else _cut(quote, MOST_QUOTE)
+    # of a question and its answer the answer is what stands there as it was given
+    quote = _cut(one_line(redact(item.answer if isinstance(item, Chosen) else note.quote)), MOST_QUOTE)
     spans = dict.fromkeys(span for one in note.items for span in one.sources)
     # where it was asked stands what the chosen option was said to mean
     meanings = [option.description for option in item.chosen] if isinstance(item, Chosen) else []

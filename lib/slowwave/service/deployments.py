@@ -30,8 +30,9 @@ PASSES_OVER = "which passes over projects that are not due"
 Schedules = dict[str, list[dict[str, Any]]]
 _HOUR = re.compile(r"(\d{1,2}):(\d\d)")
 _HOURS, _MINUTES = 24, 60
-# a cron line that is due once a day: minute and hour
-_DAILY = re.compile(r"(\d{1,2}) (\d{1,2}) \* \* \*")
+# a cron line that is due once a day, or a week: minute, hour, day of the week
+_DAILY = re.compile(r"(\d{1,2}) (\d{1,2}) \* \* (\*|[0-6])")
+_WEEKDAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
 
 
 def read_project(root: Path) -> Document:
@@ -133,7 +134,8 @@ def when(schedule: Mapping[str, Any]) -> str:
     """Return in words when a schedule is due, as prefect.yaml or a server says it."""
     cron = str(schedule.get("cron") or "")
     if found := _DAILY.fullmatch(cron):
-        told = f"{int(found[2]):02}:{int(found[1]):02} every day"
+        day = "day" if found[3] == "*" else _WEEKDAYS[int(found[3])]
+        told = f"{int(found[2]):02}:{int(found[1]):02} every {day}"
     else:
         told = cron or str(schedule.get("rrule") or f"every {schedule.get('interval', 0):.0f} s")
     return f"{told} ({schedule.get('timezone')})"

@@ -387,7 +387,8 @@ def test_the_report_tells_what_each_phase_saw_and_did(folder: Folder):
     phases = folder.dream().phases["-p"]
     assert (phases.lines, phases.gathered, phases.consolidated, phases.pruned) == ({"agent": 3, "person": 2}, 1, 2, 1)
     assert str(phases) == (
-        "oriented on 5 lines of 2 writers (3 of agent, 2 of person), gathered 1 new fact, consolidated 2, pruned 1 line"
+        "oriented on 5 lines of 2 writers (3 of agent, 2 of person), "
+        "gathered 1 waiting fact, consolidated 2, pruned 1 line"
     )
 
 

@@ -550,11 +550,12 @@ def test_where_claude_code_looks_instead_is_told(tmp_path: Path) -> None:
     project = msgspec.structs.replace(work.project("claude 2.1.100"), memory=elsewhere)
     told = f"not loaded: where it works in {work.root}, it looks in {work.memory}, not where this memory lies"
     assert reach_of(project, Register(), work.environ) == {"claude": f"{told}; slowwave install writes it into {LOCAL}"}
-    # its folder is on another machine: nothing can be done about it
+    # its folder is on another machine
     gone = msgspec.structs.replace(project, root="D:\\tern")
     own = work.memory.parents[1] / "D--tern" / "memory"
     told = f"not loaded: where it works in D:\\tern, it looks in {own}, not where this memory lies"
-    assert reach_of(gone, Register(), work.environ) == {"claude": told}
+    once = "once its folder is on this machine, run slowwave install"
+    assert reach_of(gone, Register(), work.environ) == {"claude": f"{told}; {once}"}
 
 
 def test_why_nothing_is_put_into_a_folder_is_told_of_each_client_that_needs_it(tmp_path: Path) -> None:

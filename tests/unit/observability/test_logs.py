@@ -90,7 +90,7 @@ def test_what_a_dream_did_and_what_was_refused_damaged_or_failed_are_lines(tmp_p
             "info",
             (
                 "shop: oriented on 3 lines of 2 writers (1 of claude, 2 of person), "
-                "gathered 4 new facts, consolidated 3, pruned 0 lines"
+                "gathered 4 waiting facts, consolidated 3, pruned 0 lines"
             ),
         ),
         ("info", "-q: nothing new to dream over"),

@@ -226,7 +226,8 @@ def test_what_is_no_hour_is_refused(at: str) -> None:
 
 def test_when_a_schedule_is_due_is_said_in_words() -> None:
     assert when(_cron("5 1 * * *")) == "01:05 every day (Europe/Berlin)"
-    assert when(_cron("30 5 * * 0")) == "30 5 * * 0 (Europe/Berlin)"
+    assert when(_cron("30 5 * * 0")) == "05:30 every Sunday (Europe/Berlin)"
+    assert when(_cron("30 5 1 * *")) == "30 5 1 * * (Europe/Berlin)"
     assert when({"interval": 18_000.0, "timezone": "UTC"}) == "every 18000 s (UTC)"
     assert when({"rrule": "FREQ=DAILY", "timezone": "UTC"}) == "FREQ=DAILY (UTC)"
 

@@ -443,7 +443,9 @@ def _why_not_itself(seen: Seen, project: Project) -> tuple[str, str]:
     memory = project.memory
     if _is_elsewhere(project):
         own = memory.parents[1] / spelled(project.root) / "memory"
-        return f"where it works in {project.root or 'this project'}, it looks in {own}, not where this memory lies", ""
+        return f"where it works in {project.root or 'this project'}, it looks in {own}, not where this memory lies", (
+            "" if Path(project.root).is_dir() else "once its folder is on this machine, run slowwave install"
+        )
     if version_order(seen.version) < version_order(LOADS_ITSELF):
         since = f"Claude Code loads MEMORY.md from version {LOADS_ITSELF} on"
         if not seen.day:
