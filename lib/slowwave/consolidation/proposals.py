@@ -27,7 +27,7 @@ from slowwave.hostile import is_hostile
 from slowwave.memory import DROPS, RETRACTS, Candidate, Category
 from slowwave.memory.book import Memory
 from slowwave.memory.index import heads_of
-from slowwave.memory.ledger import ARRANGED, BY_MODEL, line_hash
+from slowwave.memory.ledger import ARRANGED, BY_JUDGE, BY_MODEL, line_hash
 from slowwave.memory.pages import target_of
 from slowwave.memory.provenance import ForeignLine
 from slowwave.secrets import NAMELESS
@@ -50,7 +50,7 @@ SCHEMA: Mapping[str, Any] = {
                 "additionalProperties": False,
                 "required": ["op", "entries", "by", "text", "line"],
                 "properties": {
-                    "op": {"type": "string", "enum": list(_OPS)},
+                    "op": {"type": "string", "enum": ["merge", "supersede", "contradicts", "drop"]},
                     "entries": {"type": "array", "items": {"type": "integer"}},
                     "by": {"type": "integer"},
                     "text": {"type": "string"},
@@ -772,9 +772,9 @@ def _with_merge(
 
 
 def _standing(done: list[Operation], at: int, others: Collection[str]) -> list[Operation]:
-    """Return the operations with an agent's line kept that the rules ended with one of these."""
+    """Return the operations with an agent's line kept that the rules ended with one of these, or by likeness."""
     old = done[at]
-    is_ended = old.action in ("SUPERSEDE", "MERGE") and old.successor in others
+    is_ended = old.action in ("SUPERSEDE", "MERGE") and (old.successor in others or old.by == BY_JUDGE)
     if not is_ended or old.candidates or old.by_person:
         return done
     changed = list(done)
@@ -798,10 +798,16 @@ def _with_succession(
         old = changed[places[n]]
         if old.successor and old.successor == winner.memory:
             continue  # the rules see it themselves
-        if old.action not in HOLDS or old.by_person or old.successor or old.memory == winner.memory:
+        is_likely = old.action == "SUPERSEDE" and old.by == BY_JUDGE and not old.candidates
+        does_hold = old.action in HOLDS and not old.successor
+        if not (is_likely or does_hold) or old.by_person or old.memory == winner.memory:
             return done, f"the rules do otherwise with entry {n}: {old.reason}"
-        if any(o.successor == old.memory for o in changed):
+        if any(o.successor == old.memory and o.by != BY_MODEL for o in changed):
             return done, f"entry {n} took the place of another one"
+        # what a model let go for it goes for the same line
+        changed = [
+            msgspec.structs.replace(o, successor=winner.memory) if o.successor == old.memory else o for o in changed
+        ]
         item, seen = entries[n].item, entries[n].last_seen
         *before, (begin, _) = old.spans or (item.held if isinstance(item, Memory) else ((seen, ""),))
         until = by.last_seen if proposal.op == "supersede" else max(by.last_seen, seen)

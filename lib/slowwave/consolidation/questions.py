@@ -165,11 +165,12 @@ def _is_same(operation: Operation, entries: Mapping[int, Entry], holding: Mappin
 _SYSTEM = """You keep the notes of one software project tidy. You get numbered entries, each with its day: memories, new
 statements, and lines that people wrote themselves. Look for each new one whether another entry is about the same thing;
 most stand beside each other. Answer with operations over their numbers; leave out every entry for which nothing is to
-be done. An entry is in one operation at most; "by" may be in several.
+be done. An entry goes in one operation at most; one that is "by" may be so in several, and be merged as well.
 - merge: entries that state the same fact, also in other words or another language. "by": the one of them that says all
   of it, which stays as it is; "entries": the others, which go; text: "". Where none says all of it: by: 0, all of them
   in "entries", and text is one line that says it all, made of their words alone, with every number, name, path and no
-  of theirs. Never what differs in a number, version, path, name or no, or is about another thing.
+  of theirs; it stands where the oldest of them stood. Never what differs in a number, version, path, name or no, or is
+  about another thing.
 - supersede: the newer entry "by" makes the entries outdated: the same thing has another value now, is done another way,
   is over, is allowed now or not any more. text: the words of "by" that show it, copied letter for letter. Never where
   both can hold: another subject, place, version, time or case, a part or an exception of it, one thing more. Where both
@@ -227,7 +228,7 @@ _PAIRS: Mapping[str, Any] = {
         }
     },
 }
-_MOST_PAIRS = 80
+_MOST_PAIRS = 200
 # a token is about four characters of English; the answer names numbers and few words
 _CHARS_A_TOKEN = 4
 _MOST_TOKENS = 20_000

@@ -548,6 +548,25 @@ def test_a_line_goes_below_no_heading_that_is_not_there_and_stays_below_its_own(
     assert folder.read("notes.md") == PAGE
 
 
+def test_what_took_the_place_of_a_line_may_be_merged_itself(tmp_path: Path) -> None:
+    folder = _noted(tmp_path, NOW_40, earlier=LIMIT)
+    before = folder.read("notes.md")
+    whole = f"{NOW_40}, says Ben"
+    folder.dream()
+    folder.clock.advance(days=1)
+    folder.agent_writes("notes.md", f"{folder.read('notes.md')}- {whole}\n", at="2026-11-19T09:00:00.000Z")
+    operations = [
+        {"op": "supersede", "entries": [1], "by": 2, "text": "every 40 s", "line": ""},
+        {"op": "merge", "entries": [2], "by": 3, "text": "", "line": ""},
+    ]
+    _dream(folder, Scripted({"operations": operations}))
+    book = read_book(folder.memory)
+    (last,) = book.active
+    assert last.text == whole
+    assert {m.successor for m in book.memories.values() if m != last} == {last.id}
+    assert before != folder.read("notes.md") == f"- {whole}\n"
+
+
 def test_what_is_over_goes_also_where_its_days_were_given_dates(tmp_path: Path) -> None:
     lines = ("Now rerunning the suite, result tomorrow", "PR 12 waits for review since yesterday")
     lasting = [f"Service {name} needs Redis" for name in ("tern", "plover", "dunlin", "heron", "egret", "knot")]
