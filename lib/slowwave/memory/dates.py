@@ -391,7 +391,8 @@ def _patterns(language: Language) -> list[tuple[Kind, re.Pattern[str]]]:
     days = "|".join(sorted(map(re.escape, language.days), key=len, reverse=True))
     weekdays = language.weekdays.replace(" ", "|")
     span = _span(language)
-    turn, name = f"(?:{language.coming}|{language.gone})", f"(?:{weekdays}|{'|'.join(language.units)})"
+    # "her last day" is no yesterday
+    turn, name = f"(?:{language.coming}|{language.gone})", f"(?:{weekdays}|{'|'.join(language.units[1:])})"
     turns = [f"{turn}\\s+{name}"] * language.before + [f"{name}\\s+{turn}"] * language.after
     plain = rf"(?:{language.on}|{language.until}|{language.since})\s+(?:{weekdays})"
     return [
@@ -614,10 +615,8 @@ def _turned(named: _Named, base: date) -> str:
     if name:
         away = (number - base.weekday()) % 7
         return f"{base + timedelta(days=(away or 7) if sign > 0 else away - 7)}"
-    unit = next(i for i, one in enumerate(language.units) if whole(one).search(named.words))
+    unit = next(i for i, one in enumerate(language.units) if i and whole(one).search(named.words))
     if unit == 1:
         return f"week of {base - timedelta(days=base.weekday()) + timedelta(weeks=sign)}"
     year, month = divmod(base.year * _MONTHS + base.month - 1 + sign * (0, 0, 1, 3, _MONTHS)[unit], _MONTHS)
-    return {0: f"{base + timedelta(days=sign)}", 2: f"{year:04}-{month + 1:02}", 3: f"{year} Q{month // 3 + 1}"}.get(
-        unit, f"{year}"
-    )
+    return {2: f"{year:04}-{month + 1:02}", 3: f"{year} Q{month // 3 + 1}"}.get(unit, f"{year}")
