@@ -67,8 +67,6 @@ def test_what_tells_of_a_day_keeps_its_words_and_gets_the_date(words: str, resul
         "for two weeks",
         "within 30 days",
         "in the last week of a month we count",
-        "that was Priya's last day",
-        "the next day it worked again",
         "wait until tomorrow's cache expires",
         "today's plan",
         "today the parser is slow",
@@ -119,6 +117,7 @@ NOTES = (
     ("Merged the branch this morning", "Merged the branch this morning (2026-11-18)"),
     ("The parser falls back to yesterday", "The parser falls back to yesterday"),
     ("The default day is today", "The default day is today"),
+    ("today is Priya's last day", "today (2026-11-18) is Priya's last day"),
     ("Every Monday the cache is dropped, never tomorrow", "Every Monday the cache is dropped, never tomorrow"),
 )
 
