@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
+import pytest
+
 from slowwave.memory.book import read_book
 from slowwave.memory.folder import visible_files
+from slowwave.memory.index import gathered, placed
+from slowwave.memory.ledger import line_hash
+from slowwave.memory.pages import statements
 from slowwave.memory.undo import undo
 from tests.unit.consolidation.dreams import House
 from tests.unit.consolidation.folders import Folder
@@ -137,3 +142,27 @@ def test_a_deleted_topic_file_means_that_its_memories_were_removed(tmp_path: Pat
     house.dream(index_lines=10)
     assert "project.md" not in visible_files(house.memory)
     assert len(read_book(house.memory).active) == 5
+
+
+def test_a_list_that_comes_to_stand_below_an_entry_is_no_part_of_it() -> None:
+    page = b"# M\n\n## X\n- A\n\n## Y\n- B\n\n## X\n1. first\n2. second\n"
+    agents = {line_hash(line) for line in page.split(b"\n")}
+    made, gone = gathered(page, agents, [], frozenset[str]())
+    assert (made, gone) == (b"# M\n\n## X\n- A\n\n1. first\n2. second\n\n## Y\n- B\n", [b"## X"])
+    assert "- A" in [one.line for one in statements(made)]
+
+
+@pytest.mark.parametrize(
+    ("page", "moved"),
+    [
+        (b"## X\n- A\n- C\n\n## Y\n- B\n", b"## X\n- C\n\n## Y\n- B\n- A\n"),
+        # what would become a part of another one, stands twice, or would come behind code stays
+        (b"## X\n- C\n- A\ntext\n\n## Y\n- B\n", None),
+        (b"## X\n- A\n- A\n\n## Y\n- B\n", None),
+        (b"## X\n- A\n\n## Y\n```\ncode\n", None),
+        (b"## X\n- C\n  - A\n\n## Y\n- B\n", None),
+        (b"## X\n- A\n\n## Z\n- B\n", None),
+    ],
+)
+def test_an_entry_goes_below_another_heading_where_it_takes_nothing_along(page: bytes, moved: bytes | None) -> None:
+    assert placed(page, {"- A": "y"}, []) == (moved or page)
