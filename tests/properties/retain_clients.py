@@ -77,9 +77,9 @@ class Clients:
             self.touched |= {self._name(parent), self._name(fork)}
             self._seen["forked"] += 1
 
-    def act(self, call: str, _path: str) -> None:
-        """Let a client write in the middle of a run; the exchange of a file is one step."""
-        if call == "replace":
+    def act(self, call: str, path: str) -> None:
+        """Let a client write in the middle of a run, but for the instant in which a transcript is exchanged."""
+        if call == "replace" and Path(path) in self.transcripts():
             return
         before = self._seen.copy()
         self.fork() if self._dice.random() < 0.2 else self.resume()
